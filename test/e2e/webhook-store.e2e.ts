@@ -67,16 +67,16 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
   /** By numbers of events. */
   const keep = (
     by: WebhookStore,
-    task: TakenTask,
-    progress: number,
+    { name, attempt }: TakenTask,
+    cursor: number | undefined,
     changed: Record<number, Delivery | undefined>,
+    version?: number,
   ) =>
-    by.keep(
-      task.name,
-      task.attempt,
-      progressAt(progress),
-      new Map(Object.entries(changed).map(([number, each]) => [cursorOf(Number(number)), each])),
-    );
+    by.keep(name, {
+      ...{ attempt, version, progress: { lastDeliveredAt: null, failingSince: null } },
+      changed: new Map(Object.entries(changed).map(([number, each]) => [cursorOf(Number(number)), each])),
+      cursor: cursor === undefined ? undefined : cursorOf(cursor),
+    });
   const all = async (webhookId: string) =>
     (await other.deliveries(webhookId, ['delivered', 'pending', 'failed'], 0, 1_000)).found;
   const pendingOf = async (webhookId: string) => (await other.read(webhookId))?.progress.pending;
@@ -106,8 +106,9 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
     await store.add(webhook, cursorOf(7), MAX_OF_CALLER);
     const { webhookId } = webhook;
     const progress = { ...progressAt(7), pending: 0 };
-    expect(await other.read(webhookId)).toEqual({ webhook, progress });
-    expect(await other.all()).toContainEqual({ webhook, progress });
+    const stored = { webhook, version: 1, progress };
+    expect(await other.read(webhookId)).toEqual(stored);
+    expect(await other.all()).toContainEqual(stored);
     expect((await other.places()).get(webhookId)).toEqual({ ...progress, version: 1, isHeld: false });
     const rows = await database().read<object>(sql`SELECT * FROM webhooks WHERE platform = :platform`.with());
     const text = JSON.stringify(rows);
@@ -155,6 +156,23 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
     expect((await store.read(webhookId))?.progress.cursor).toBe(cursorOf(2));
     await ended(second);
     expect(await keep(other, second, 9, {})).toBe(false);
+  });
+
+  it('D54 A cursor that was moved for what a webhook wanted before its change is not kept, and what was delivered is', async () => {
+    const webhookId = await added({ types: ['job.failed'] });
+    const task = await called(webhookId);
+    const { version } = (await store.read(webhookId)) ?? {};
+    expect(await keep(store, task, 1, { 1: waits() }, version)).toBe(true);
+    const changed = await other.change(webhookId, (webhook) => ({ ...webhook, types: ['*'] }));
+    expect(await keep(store, task, 9, { 8: waits() }, version)).toBe(false);
+    expect(await keep(store, task, undefined, { 1: delivered })).toBe(true);
+    expect([...(await all(webhookId))]).toEqual([[cursorOf(1), delivered]]);
+    expect((await store.read(webhookId))?.progress.cursor).toBe(cursorOf(1));
+    expect(await keep(store, task, 9, { 8: waits() }, changed?.version)).toBe(true);
+    expect([await pendingOf(webhookId), (await store.read(webhookId))?.progress.cursor]).toEqual([
+      ...[1, cursorOf(9)],
+    ]);
+    await ended(task);
   });
 
   it('D36 Of a webhook that is removed while it is worked on nothing is left', async () => {

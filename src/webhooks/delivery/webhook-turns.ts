@@ -15,6 +15,7 @@ import type {
   Webhook,
   WebhookProgress,
 } from '../store/webhook-record.ts';
+import type { Kept } from '../store/webhook-steps-store.ts';
 import { WebhookStore } from '../store/webhook-store.ts';
 import { MAX_TO_ONE, Receivers, type Sent } from './receivers.ts';
 import {
@@ -45,6 +46,7 @@ const WITHOUT_RIGHTS_MS = 5_000;
 /** The state of one turn. No other process changes it while this process holds the task. */
 interface Turn {
   webhook: Webhook;
+  version: number;
   readonly hold: TaskHold;
   readonly until: number;
   /** The deliveries that wait. */
@@ -54,6 +56,7 @@ interface Turn {
   /** The lanes with a delivery in progress. */
   readonly sending: Map<string, Promise<void>>;
   readonly limit: LimitFunction;
+  /** Its cursor is that of the last collection. */
   progress: WebhookProgress;
   /** True if one of the deliveries has ended. */
   hasEnded: boolean;
@@ -84,9 +87,9 @@ export class WebhookTurns {
   async run(hold: TaskHold): Promise<number | undefined> {
     const found = await this.store.read(hold.name);
     if (!found) return undefined;
-    const { webhook, progress } = found;
+    const { webhook, version, progress } = found;
     const turn: Turn = {
-      ...{ webhook, hold, until: performance.now() + TURN_MS, isOver: false, hasEnded: false },
+      ...{ webhook, version, hold, until: performance.now() + TURN_MS, isOver: false, hasEnded: false },
       ...{ deliveries: await this.store.waiting(hold.name), read: new Map(), sending: new Map() },
       ...{ limit: pLimit(MAX_TO_ONE), failure: undefined, written: Promise.resolve() },
       progress: { ...progress, failingSince: failingSinceOf(webhook, progress) },
@@ -123,17 +126,19 @@ export class WebhookTurns {
       const found = await this.store.read(turn.webhook.webhookId);
       if (!found) return false;
       turn.webhook = found.webhook;
+      turn.version = found.version;
     }
   }
 
   /** Resolves to true if there were moves that the webhook has not had. Moves of no interest are skipped. */
   async #collect(turn: Turn): Promise<boolean> {
-    const { webhook, progress } = turn;
+    const { webhook, version, progress } = turn;
     const standing = this.rights.standingOf(webhook);
     if (!standing) {
       if (!this.rights.hasLost(webhook)) return false;
       // Events that happen while the caller lacks the rights are not sent later.
-      await this.#keep(turn, { ...turn.progress, cursor: await this.events.newest() });
+      const cursor = await this.events.newest();
+      await this.#keep(turn, { ...turn.progress, cursor }, { cursor, version });
       return false;
     }
     if (isFull(progress)) return false;
@@ -155,7 +160,7 @@ export class WebhookTurns {
         turn.read.set(id, { event, grants });
         made.set(id, newDelivery(event.type, name, now));
       }
-    await this.#keep(turn, { ...turn.progress, cursor: next }, made);
+    await this.#keep(turn, { ...turn.progress, cursor: next }, { changed: made, cursor: next, version });
     return true;
   }
 
@@ -196,7 +201,7 @@ export class WebhookTurns {
       const now = Date.now();
       const progress = sent ? progressAfter(turn.progress, sent, now) : turn.progress;
       const after = sent && afterAttempt(delivery, sent, now);
-      const isKept = await this.#keep(turn, progress, new Map([[eventId, after]]));
+      const isKept = await this.#keep(turn, progress, { changed: new Map([[eventId, after]]) });
       turn.read.delete(eventId);
       if (!sent) continue;
       this.#tell(turn, eventId, sent, progress.failingSince === now, after?.state === 'failed');
@@ -219,17 +224,20 @@ export class WebhookTurns {
       isOff = webhook.url === url && webhook.enabledAt === enabledAt && webhook.offReason === null;
       return isOff ? { ...webhook, offReason: reason } : webhook;
     });
-    turn.webhook = changed?.webhook ?? turn.webhook;
+    if (changed) [turn.webhook, turn.version] = [changed.webhook, changed.version];
     if (!isOff) return;
     this.log.warn({ event: 'webhook-off', webhook: webhookId, reason }, 'A webhook was switched off');
     turn.isOver = true;
   }
 
-  /** Resolves to false if another process has the webhook now. */
+  /**
+   * Resolves to false if another process has the webhook now, or if the webhook was changed after this version. The turn is over then. The
+   * next one reads everything again.
+   */
   async #keep(
     turn: Turn,
     progress: WebhookProgress,
-    changed: ReadonlyMap<string, Delivery | undefined> = new Map(),
+    { changed = new Map(), cursor, version }: Partial<Pick<Kept, 'changed' | 'cursor' | 'version'>>,
   ): Promise<boolean> {
     for (const [id, delivery] of changed)
       if (delivery?.state === 'pending') turn.deliveries.set(id, delivery);
@@ -242,7 +250,9 @@ export class WebhookTurns {
     turn.progress = after;
     const { hold } = turn;
     // The writes run one after the other, and none after a failed one: the cursor must not move on without the deliveries before it.
-    const kept = turn.written.then(() => this.store.keep(hold.name, hold.attempt, after, changed));
+    const kept = turn.written.then(() =>
+      this.store.keep(hold.name, { attempt: hold.attempt, progress: after, changed, cursor, version }),
+    );
     turn.written = kept.then((isKept) => {
       turn.isOver ||= !isKept;
     });

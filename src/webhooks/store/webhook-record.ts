@@ -104,5 +104,7 @@ export type Deliveries = Map<string, Delivery>;
 
 export interface StoredWebhook {
   readonly webhook: Webhook;
+  /** A number that grows with every change of the webhook. */
+  readonly version: number;
   readonly progress: WebhookProgress;
 }

@@ -15,6 +15,7 @@ import type { Deliveries, Delivery, StoredWebhook, Webhook, WebhookProgress } fr
 export interface WebhookRow extends WebhookProgress {
   readonly webhookId: string;
   readonly definition: string;
+  readonly version: number;
 }
 
 const PROGRESS: Columns = {
@@ -27,7 +28,7 @@ const PROGRESS: Columns = {
   },
 };
 export const PROGRESS_FIELDS = fields(PROGRESS);
-export const WEBHOOK_FIELDS = fields({ ...PROGRESS, definition: 'text' });
+export const WEBHOOK_FIELDS = fields({ ...PROGRESS, definition: 'text', version: 'bigint' });
 export const OF_WEBHOOK = sql`platform = :platform AND webhook_id = :webhookId`;
 
 const LOCKED = sql`
@@ -63,9 +64,11 @@ export class WebhookSeal {
   }
 
   /** Returns undefined if the webhook is sealed under a key that this gateway does not have. */
-  open({ webhookId, definition: sealed, ...progress }: WebhookRow): StoredWebhook | undefined {
+  open({ webhookId, definition: sealed, version, ...progress }: WebhookRow): StoredWebhook | undefined {
     const definition = this.texts.open(sealed, `webhook ${webhookId}`);
-    return definition === undefined ? undefined : { webhook: JSON.parse(definition) as Webhook, progress };
+    return definition === undefined
+      ? undefined
+      : { webhook: JSON.parse(definition) as Webhook, version, progress };
   }
 }
 

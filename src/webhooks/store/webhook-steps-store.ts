@@ -95,7 +95,7 @@ export const changeWebhook: Step<WebhookChange, StoredWebhook | undefined> = {
         ...(isSwitchedOn ? [ALL_AGAIN.with({ webhookId, now })] : []),
         CHANGE.with({ webhookId, definition: seal.definition(webhook) }),
       ];
-      return { webhookId, writes, after: { ...before, webhook } };
+      return { webhookId, writes, after: { ...before, webhook, version: before.version + 1 } };
     });
     const made = changes.filter((each) => each !== undefined);
     const calls = addTasks(
@@ -146,23 +146,27 @@ export const removeWebhook: Step<string, undefined> = {
 };
 
 const PROGRESS = sql`
-  UPDATE webhooks SET cursor = :cursor, last_delivered_at = :lastDeliveredAt, failing_since = :failingSince, pending = ${PENDING}
+  UPDATE webhooks SET cursor = coalesce(CAST(:cursor AS text), cursor), last_delivered_at = :lastDeliveredAt, failing_since = :failingSince,
+    pending = ${PENDING}
   WHERE ${OF_WEBHOOK}`;
 
-interface Kept {
-  readonly webhookId: string;
+export interface Kept {
   /** The attempt of the webhook's task. */
   readonly attempt: string;
-  readonly progress: Omit<WebhookProgress, 'pending'>;
+  readonly progress: Pick<WebhookProgress, 'lastDeliveredAt' | 'failingSince'>;
   /** An undefined delivery is dropped. */
   readonly changed: ReadonlyMap<string, Delivery | undefined>;
+  /** Undefined if the cursor stays. */
+  readonly cursor?: string | undefined;
+  /** The version of the webhook for which this was decided. Undefined if it is right for every version. */
+  readonly version?: number | undefined;
 }
 
 /**
- * Writes the progress of deliveries. If the task belongs to another process now, or the webhook was removed, nothing is written and the
- * result is false.
+ * Writes the progress of deliveries. If the task belongs to another process now, or the webhook was removed, or its version is another one,
+ * nothing is written and the result is false.
  */
-export const keepDeliveries: Step<Kept, boolean> = {
+export const keepDeliveries: Step<Kept & { readonly webhookId: string }, boolean> = {
   name: 'keep deliveries',
   key: ({ webhookId }) => webhookId,
   bytes: ({ changed }) => changed.size * DELIVERY_BYTES,
@@ -175,14 +179,16 @@ export const keepDeliveries: Step<Kept, boolean> = {
     ),
   ],
   decide: (given, [webhooks, tasks], now) => {
-    const held = given.filter(
-      ({ webhookId, attempt }) =>
-        holdIn(tasks, webhookId, attempt) !== 'lost' && webhookRowIn(webhooks, webhookId),
-    );
+    const held = given.filter(({ webhookId, attempt, version }) => {
+      const row = webhookRowIn(webhooks, webhookId);
+      return row && (version ?? row.version) === row.version && holdIn(tasks, webhookId, attempt) !== 'lost';
+    });
     const changed = held.flatMap(({ webhookId, changed: own }) =>
       [...own].map(([eventId, delivery]) => ({ webhookId, eventId, delivery })),
     );
-    const progress = held.map((each) => PROGRESS.with({ webhookId: each.webhookId, ...each.progress }));
+    const progress = held.map(({ webhookId, cursor = null, progress: { lastDeliveredAt, failingSince } }) =>
+      PROGRESS.with({ webhookId, cursor, lastDeliveredAt, failingSince }),
+    );
     return {
       writes: [...deliveryWrites(changed, now), ...progress],
       results: () => given.map((each) => held.includes(each)),

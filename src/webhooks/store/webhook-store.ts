@@ -122,7 +122,7 @@ export class WebhookStore {
   }
 
   async places(): Promise<ReadonlyMap<string, WebhookPlace>> {
-    type PlaceRow = Omit<WebhookRow, 'definition'> & { readonly version: number; readonly held: number };
+    type PlaceRow = Omit<WebhookRow, 'definition'> & { readonly held: number };
     const found = new Map<string, WebhookPlace>();
     for (let after = ''; ;) {
       const query = PLACES.with({ kind: steps.WEBHOOK, after, most: MAX_PLACES });
@@ -172,17 +172,11 @@ export class WebhookStore {
   }
 
   /**
-   * Writes one step of the process that holds the webhook's task with this attempt. An undefined delivery is dropped. Resolves to false if
-   * the process has lost the task: nothing was written then.
+   * Writes one step of the process that holds the webhook's task with this attempt. Resolves to false if the process has lost the task, or
+   * if the webhook was changed after this version: nothing was written then.
    */
-  keep(
-    webhookId: string,
-    attempt: string,
-    progress: Omit<WebhookProgress, 'pending'>,
-    changed: ReadonlyMap<string, Delivery | undefined>,
-  ): Promise<boolean> {
-    const kept = { webhookId, attempt, progress, changed };
-    return this.database.step(steps.keepDeliveries, kept);
+  keep(webhookId: string, kept: steps.Kept): Promise<boolean> {
+    return this.database.step(steps.keepDeliveries, { webhookId, ...kept });
   }
 
   /** Drops the oldest deliveries that were accepted or given up, if the webhook has too many of them. */
