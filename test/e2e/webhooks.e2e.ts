@@ -37,6 +37,7 @@ const callers = [
   { name: 'other', scopes, ...ALL },
   { name: 'many', scopes, ...ALL },
   { name: 'greedy', scopes, ...ALL },
+  { name: 'leaving', scopes, ...ALL },
   { name: 'harbour', scopes, enterprises: ['ent-harbour'], channels: ['crm'], users: ['*'] },
   { name: 'blind', scopes: ['events:read'], ...ALL },
 ];
@@ -428,6 +429,47 @@ describe('webhooks', () => {
     );
     expect(most).toBe(24);
     for (const id of ids) await gateway.request('DELETE', `${WEBHOOKS}/${id}`, key('greedy'));
+  });
+
+  it.each<[string, (ids: readonly string[]) => Promise<void>]>([
+    [
+      'webhooks that were removed',
+      async (ids) => {
+        for (const id of ids)
+          expect((await gateway.request('DELETE', `${WEBHOOKS}/${id}`, key('leaving'))).status).toBe(204);
+      },
+    ],
+    [
+      'a caller that was removed',
+      async () => {
+        const reloads = () => gateway.logLines.filter((line) => line.includes('callers-reloaded')).length;
+        const before = reloads();
+        gateway.callers = gateway.callers.filter(({ name }) => name !== 'leaving');
+        gateway.writeCallers();
+        await until('the callers are read again', () => reloads() > before);
+      },
+    ],
+  ])('S28 what waits behind other deliveries is not sent for %s meanwhile', async (_who, remove) => {
+    const hung: (() => void)[] = [];
+    const { received, url } = await receiver(
+      () => new Promise((resolve) => hung.push(() => resolve({ status: 204 }))),
+    );
+    const ids: string[] = [];
+    for (let count = 0; count < 7; count++) ids.push((await webhook(url, {}, 'leaving')).webhookId);
+    for (let count = 0; count < 4; count++) await place();
+    await until('all that the caller may have are under way', () => hung.length >= 24);
+    await until('the others wait', async () => {
+      const all = await Promise.all(ids.map((id) => shown(id, 'leaving')));
+      return all.every(({ pending }) => pending === 4);
+    });
+    await remove(ids);
+    const before = received.length;
+    for (const answer of hung.splice(0)) answer();
+    const other = await receiver();
+    await webhook(other.url);
+    await place();
+    await until('another webhook has its event', () => other.received.length === 1);
+    expect(received.length).toBe(before);
   });
 
   it('shows its secret once, to its owner', async () => {

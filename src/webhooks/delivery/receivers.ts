@@ -33,6 +33,13 @@ export interface Sent {
   readonly retryAfterS?: number | undefined;
 }
 
+interface Conditions {
+  /** Aborts the delivery. */
+  readonly over: AbortSignal;
+  /** Asked when the delivery has its place, for which it may have waited half a minute. */
+  readonly isWanted: () => Promise<boolean>;
+}
+
 /**
  * Sends events to the receivers of webhooks. It treats their URLs as untrusted: one address, no redirects, and it reads little of the
  * answer.
@@ -47,13 +54,23 @@ export class Receivers implements OnApplicationShutdown {
   constructor(private readonly destinations: Destinations) {}
 
   /**
-   * Sends an event and never rejects. It checks the URL again, because the operator may have changed the lists since the webhook was made.
-   * `over` aborts the delivery.
+   * Sends an event. It checks the URL again, because the operator may have changed the lists since the webhook was made. Without conditions it
+   * always resolves to what was sent. It resolves to undefined if the delivery is not wanted any more.
    */
-  async post(webhook: Webhook, event: { readonly id: string }, over?: AbortSignal): Promise<Sent> {
+  post(webhook: Webhook, event: { readonly id: string }): Promise<Sent>;
+  post(webhook: Webhook, event: { readonly id: string }, conditions: Conditions): Promise<Sent | undefined>;
+  async post(
+    webhook: Webhook,
+    event: { readonly id: string },
+    conditions?: Conditions,
+  ): Promise<Sent | undefined> {
     if (this.destinations.refusalOf(webhook.url) !== undefined)
       return { status: null, failure: 'address-refused', durationMs: 0 };
-    const send = () => this.#limit(() => this.#send(webhook, event, over));
+    const send = () =>
+      this.#limit(async () => {
+        if (conditions && !(await conditions.isWanted())) return undefined;
+        return this.#send(webhook, event, conditions?.over);
+      });
     return this.#toOne.run(webhook.webhookId, () => this.#ofCallers.run(webhook.caller, send));
   }
 

@@ -60,6 +60,7 @@ interface Turn {
   progress: WebhookProgress;
   /** True if one of the deliveries has ended. */
   hasEnded: boolean;
+  isRemoved: boolean;
   /** True if the webhook is off, if another process has it, or if a delivery failed inside the gateway. */
   isOver: boolean;
   /** Settles when all writes so far have ended. */
@@ -89,7 +90,15 @@ export class WebhookTurns {
     if (!found) return undefined;
     const { webhook, version, progress } = found;
     const turn: Turn = {
-      ...{ webhook, version, hold, until: performance.now() + TURN_MS, isOver: false, hasEnded: false },
+      ...{
+        webhook,
+        version,
+        hold,
+        until: performance.now() + TURN_MS,
+        isOver: false,
+        isRemoved: false,
+        hasEnded: false,
+      },
       ...{ deliveries: await this.store.waiting(hold.name), read: new Map(), sending: new Map() },
       ...{ limit: pLimit(MAX_TO_ONE), failure: undefined, written: Promise.resolve() },
       progress: { ...progress, failingSince: failingSinceOf(webhook, progress) },
@@ -123,11 +132,15 @@ export class WebhookTurns {
       this.#send(turn);
       if (isAtEnd(turn) || (!hasMore && turn.sending.size === 0)) return hasMore;
       await Promise.race([Promise.all(turn.sending.values()), sleep(ROUND_MS, undefined, { ref: false })]);
-      const found = await this.store.read(turn.webhook.webhookId);
-      if (!found) return false;
-      turn.webhook = found.webhook;
-      turn.version = found.version;
+      await this.#readAgain(turn);
+      if (turn.isRemoved) return false;
     }
+  }
+
+  async #readAgain(turn: Turn): Promise<void> {
+    const found = await this.store.read(turn.webhook.webhookId);
+    if (found) [turn.webhook, turn.version] = [found.webhook, found.version];
+    else turn.isRemoved = true;
   }
 
   /** Resolves to true if there were moves that the webhook has not had. Moves of no interest are skipped. */
@@ -196,8 +209,14 @@ export class WebhookTurns {
       const known = turn.read.get(eventId);
       // The event is shown as the caller may see it now. The wanted enterprises were checked when the delivery was made.
       const event = known?.grants === grants ? known.event : await this.events.one(eventId, { grants });
-      const sent = event && (await this.receivers.post(webhook, event, turn.hold.over));
-      if (turn.hold.over.aborted) return;
+      const isWanted = async () => {
+        await this.#readAgain(turn);
+        const { offReason, url } = turn.webhook;
+        const isSame = offReason === null && url === webhook.url && !turn.isRemoved;
+        return isSame && this.rights.standingOf(turn.webhook)?.grants === grants;
+      };
+      const sent = event && (await this.receivers.post(webhook, event, { over: turn.hold.over, isWanted }));
+      if (turn.hold.over.aborted || (event && !sent)) return;
       const now = Date.now();
       const progress = sent ? progressAfter(turn.progress, sent, now) : turn.progress;
       const after = sent && afterAttempt(delivery, sent, now);
