@@ -286,6 +286,28 @@ describe('webhooks', () => {
     expect(await shown(webhookId)).toMatchObject({ enabled: true, offReason: null });
   });
 
+  it.each([
+    ['that waits to be sent again', false],
+    ['that is being sent', true],
+  ])('sends an event %s at once to the new URL when its URL is changed', async (_which, isUnderWay) => {
+    const late = Promise.withResolvers<Said>();
+    const refusal = { status: 503, headers: { 'retry-after': '3600' } };
+    const former = await receiver(() => (isUnderWay ? late.promise : refusal));
+    const present = await receiver();
+    const { webhookId } = await webhook(former.url);
+    const subject = await place();
+    await until('the former receiver is called', () => former.received.length === 1);
+    if (!isUnderWay) await until('it fails', async () => (await shown(webhookId))['state'] === 'failing');
+    const body = { url: present.url };
+    const changed = await gateway.request('PATCH', `${WEBHOOKS}/${webhookId}`, { body });
+    expect([changed.status, changed.body['state'], changed.body['failingSince']]).toEqual([200, 'ok', null]);
+    late.resolve(refusal);
+    await until('the present receiver has it', () => present.received.length === 1);
+    expect(present.received.map(({ event }) => event.subject)).toEqual([subject]);
+    await until('nothing waits', async () => (await shown(webhookId))['pending'] === 0);
+    expect(former.received).toHaveLength(1);
+  });
+
   it('S25 receivers that never answer cost others nothing: their other subjects come to them, and tests are four at a time', async () => {
     const [silent, tested] = [await receiver(() => undefined), await receiver(() => undefined)];
     const { received, url } = await receiver();
@@ -1018,11 +1040,33 @@ describe('a receiver over days', () => {
     await isIn('ok');
 
     await startAgainWith('elsewhere.example');
+    for (let orders = 0; orders < 6; orders++) {
+      await place();
+      await until('it is tried', async () => (await newest())['attempts'] === 1);
+      await isIn('failing');
+      pass(12 * HOUR_MS);
+    }
+    pass(HOUR_MS);
+    await isIn('off');
+    expect(await shown()).toMatchObject({ enabled: false, offReason: 'address-refused', pending: 6 });
+  });
+
+  it('that fails before and after three days in which no gateway ran stays on', async () => {
+    await startWith('127.0.0.1');
+    await webhook(() => 500);
     await place();
     await isIn('failing');
+    const { failingSince } = await shown();
+    await gateway.stop();
     pass(73 * HOUR_MS);
-    await isIn('off');
-    expect(await shown()).toMatchObject({ enabled: false, offReason: 'address-refused', pending: 1 });
+    await startWith('127.0.0.1');
+    await until('it is sent again', async () => Number((await newest())['attempts']) >= 2);
+    pass(HOUR_MS);
+    await until('it is sent once more', async () => Number((await newest())['attempts']) >= 3);
+    expect(await shown()).toMatchObject({ state: 'failing', enabled: true });
+    expect(Date.parse(String((await shown())['failingSince']))).toBeGreaterThan(
+      Date.parse(String(failingSince)) + 72 * HOUR_MS,
+    );
   });
 });
 

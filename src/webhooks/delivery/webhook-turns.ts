@@ -11,6 +11,7 @@ import type {
   Deliveries,
   Delivery,
   OffReason,
+  StoredWebhook,
   WantedEvents,
   Webhook,
   WebhookProgress,
@@ -30,7 +31,7 @@ import {
   typesOf,
   wants,
 } from './delivery-rules.ts';
-import { OFF_AFTER_MS } from './schedule.ts';
+import { LONGEST_WAIT_MS, OFF_AFTER_MS } from './schedule.ts';
 import { WebhookRights } from './webhook-rights.ts';
 
 /** The longest time of a turn. If more deliveries are due, the next turn begins at once, and other webhooks have their turns in between. */
@@ -101,7 +102,7 @@ export class WebhookTurns {
       },
       ...{ deliveries: await this.store.waiting(hold.name), read: new Map(), sending: new Map() },
       ...{ limit: pLimit(MAX_TO_ONE), failure: undefined, written: Promise.resolve() },
-      progress: { ...progress, failingSince: failingSinceOf(webhook, progress) },
+      progress: { ...progress, failingSince: await this.#failingSince(found) },
     };
     let hasMore = true;
     try {
@@ -112,6 +113,14 @@ export class WebhookTurns {
     if (turn.failure) throw turn.failure;
     if (turn.hasEnded) await this.store.trim(hold.name);
     return hasMore ? 0 : this.#nextIn(turn);
+  }
+
+  /** After a pause in which no gateway could send, the time of the failures begins again: a pause is no failure of the receiver. */
+  async #failingSince({ webhook, progress }: StoredWebhook): Promise<number | null> {
+    const since = failingSinceOf(webhook, progress);
+    if (since === null || Date.now() - since < LONGEST_WAIT_MS) return since;
+    const last = (await this.store.lastAttemptAt(webhook.webhookId)) ?? since;
+    return Date.now() - last < LONGEST_WAIT_MS ? since : null;
   }
 
   /**

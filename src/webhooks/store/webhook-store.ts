@@ -49,6 +49,7 @@ const TOTAL = sql`SELECT count(*) AS total FROM deliveries WHERE ${OF_STATES}`;
 const DELIVERY = sql`SELECT ${DELIVERY_FIELDS} FROM deliveries WHERE ${OF_WEBHOOK} AND event_id = :eventId`;
 const WAITING = sql`
   SELECT ${DELIVERY_FIELDS} FROM deliveries WHERE ${OF_WEBHOOK} AND state = 'pending' ORDER BY event_id LIMIT :most`;
+const LAST_ATTEMPT = sql`SELECT max(last_attempt_at) AS "lastAttemptAt" FROM deliveries WHERE ${OF_WEBHOOK}`;
 const LAST_ERROR = sql`
   SELECT last_error FROM deliveries WHERE ${OF_WEBHOOK} AND last_error IS NOT NULL ORDER BY event_id DESC LIMIT 1`;
 
@@ -158,6 +159,12 @@ export class WebhookStore {
   async waiting(webhookId: string): Promise<Deliveries> {
     const query = WAITING.with({ webhookId, most: MAX_WAITING });
     return deliveriesIn(await this.#read<DeliveryRow>(query));
+  }
+
+  /** Returns the time of the last attempt to deliver an event. Null if there was none in the last 7 days. */
+  async lastAttemptAt(webhookId: string): Promise<number | null> {
+    const [row] = await this.#read<{ lastAttemptAt: number | null }>(LAST_ATTEMPT.with({ webhookId }));
+    return row?.lastAttemptAt ?? null;
   }
 
   /** Returns the error of the newest event that the receiver did not accept. */
