@@ -107,7 +107,8 @@ export class WebhooksController {
   @Operation({
     id: 'updateWebhook',
     summary: 'Change a webhook, or switch it off or on',
-    description: 'Changed types and enterprises count for events from then on.',
+    description:
+      'Changed types and enterprises count for events from then on. What waits to be sent again is sent to a changed `url` at once.',
     effect: 'write',
     body: UpdateWebhookDto,
     scope: WEBHOOK_SCOPE,

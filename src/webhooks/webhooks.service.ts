@@ -108,7 +108,8 @@ export class WebhooksService {
       ...(terms.enterprises && { enterprises: chosenEnterprises(terms.enterprises) }),
       ...(isForOthers && { before: earlierWishes(webhook, cursor, until) }),
       ...(enabled === false && { offReason: webhook.offReason ?? 'by-request' }),
-      ...(isSwitchedOn && { offReason: null, enabledAt: Date.now() }),
+      ...(isSwitchedOn && { offReason: null }),
+      ...((isSwitchedOn || (terms.url ?? webhook.url) !== webhook.url) && { enabledAt: Date.now() }),
     }));
     if (!after) throw new ProblemException('webhook-not-found');
     return shown(after);

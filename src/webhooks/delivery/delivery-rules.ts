@@ -34,7 +34,7 @@ export function typesOf({ types, before = [] }: Webhook): readonly EventType[] |
 }
 
 /**
- * Returns the time since which the webhook is failing. Failures before it was switched on do not count. Once no delivery waits, because the
+ * Returns the time since which the webhook is failing. Failures before it was switched on, or got its URL, do not count. Once no delivery waits, because the
  * last one was given up, nothing is attempted: that time is no failure of the receiver.
  */
 export function failingSinceOf({ enabledAt }: Webhook, progress: WebhookProgress | undefined): number | null {

@@ -218,8 +218,10 @@ export class WebhookTurns {
       const known = turn.read.get(eventId);
       // The event is shown as the caller may see it now. The wanted enterprises were checked when the delivery was made.
       const event = known?.grants === grants ? known.event : await this.events.one(eventId, { grants });
+      let { version } = turn;
       const isWanted = async () => {
         await this.#readAgain(turn);
+        ({ version } = turn);
         const { offReason, url } = turn.webhook;
         const isSame = offReason === null && url === webhook.url && !turn.isRemoved;
         return isSame && this.rights.standingOf(turn.webhook)?.grants === grants;
@@ -229,7 +231,13 @@ export class WebhookTurns {
       const now = Date.now();
       const progress = sent ? progressAfter(turn.progress, sent, now) : turn.progress;
       const after = sent && afterAttempt(delivery, sent, now);
-      const isKept = await this.#keep(turn, progress, { changed: new Map([[eventId, after]]) });
+      // A failure says nothing about a webhook that was changed since, for example to another URL: the event is sent again at once.
+      const isOfVersion = sent && !isTaken(sent);
+      const changed = new Map([[eventId, after]]);
+      const isKept = await this.#keep(turn, progress, {
+        changed,
+        version: isOfVersion ? version : undefined,
+      });
       turn.read.delete(eventId);
       if (!sent) continue;
       this.#tell(turn, eventId, sent, progress.failingSince === now, after?.state === 'failed');

@@ -67,6 +67,7 @@ const CHANGE = sql`
 /** Restarts a delivery from the beginning, whatever its state. The receiver's last answer is still shown. */
 const AGAIN = sql`state = 'pending', attempts = 0, postponed = 0, first_attempt_at = NULL, last_attempt_at = NULL, next_attempt_at = :now`;
 const ALL_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND state <> 'delivered'`;
+const WAITING_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND state = 'pending'`;
 const ONE_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND event_id = :eventId`;
 
 export interface WebhookChange {
@@ -78,7 +79,7 @@ export interface WebhookChange {
 
 /**
  * Changes the current version of a webhook. A webhook that is switched on gets every event that was not accepted, also the ones that were
- * given up.
+ * given up. A webhook with another URL gets at once what waits: the schedule was that of its former receiver.
  */
 export const changeWebhook: Step<WebhookChange, StoredWebhook | undefined> = {
   name: 'change a webhook',
@@ -91,8 +92,10 @@ export const changeWebhook: Step<WebhookChange, StoredWebhook | undefined> = {
       if (!before) return undefined;
       const webhook = changed(before.webhook, before.progress, now);
       const isSwitchedOn = before.webhook.offReason !== null && webhook.offReason === null;
+      const isMoved = before.webhook.url !== webhook.url;
+      const again = isSwitchedOn ? [ALL_AGAIN] : isMoved ? [WAITING_AGAIN] : [];
       const writes = [
-        ...(isSwitchedOn ? [ALL_AGAIN.with({ webhookId, now })] : []),
+        ...again.map((each) => each.with({ webhookId, now })),
         CHANGE.with({ webhookId, definition: seal.definition(webhook) }),
       ];
       return { webhookId, writes, after: { ...before, webhook, version: before.version + 1 } };
