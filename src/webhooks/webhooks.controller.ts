@@ -127,12 +127,14 @@ export class WebhooksController {
   @Operation({
     id: 'rotateWebhookSecret',
     summary: 'Give a webhook another secret',
-    description: 'A former secret signs each delivery too for 24 hours, up to three of them.',
+    description:
+      'A former secret signs each delivery too for 24 hours, up to three of them. With `outcome-unknown` the gateway does not know whether it has ' +
+      'made the new secret: call it again, with another `Idempotency-Key`.',
     effect: 'write',
     scope: WEBHOOK_SCOPE,
     idempotency: 'key',
     shownOnce: 'secret',
-    problems: ['webhook-not-found'],
+    problems: ['webhook-not-found', 'outcome-unknown'],
     success: [{ status: 200, description: 'The webhook, with its new secret', type: WebhookWithSecretDto }],
   })
   @Post(':webhookId/secret')

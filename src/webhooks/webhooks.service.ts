@@ -73,9 +73,9 @@ export class WebhooksService {
       ...{ createdAt: now, enabledAt: now, secret: newWebhookSecret() },
     };
     const cursor = await this.events.newest();
-    const isAdded = await this.store.add(webhook, cursor, MAX_OF_CALLER).catch((error: unknown) => {
-      throw error instanceof DatabaseUnavailable && error.isAway ? doubtful(webhook, error) : error;
-    });
+    const isAdded = await this.store
+      .add(webhook, cursor, MAX_OF_CALLER)
+      .catch((error: unknown) => inDoubt(error, unknownWebhook(webhook), webhookLocation(webhook)));
     if (!isAdded) throw new ProblemException('too-many-webhooks');
     return { ...toWebhook(webhook, undefined), secret: webhook.secret };
   }
@@ -118,11 +118,14 @@ export class WebhooksService {
   async rotateSecret({ caller }: CallContext, webhookId: string): Promise<WebhookWithSecretDto> {
     await this.#own(caller, webhookId);
     const now = Date.now();
-    const after = await this.store.change(webhookId, (webhook) => {
+    const rotated = (webhook: Webhook): Webhook => {
       const former = { secret: webhook.secret, until: now + FORMER_SECRET_MS };
       const earlier = formerOf(webhook, now).slice(0, MAX_FORMER - 1);
       return { ...webhook, secret: newWebhookSecret(), former, earlier };
-    });
+    };
+    const after = await this.store
+      .change(webhookId, rotated)
+      .catch((error: unknown) => inDoubt(error, UNKNOWN_SECRET, webhookLocation({ webhookId })));
     if (!after) throw new ProblemException('webhook-not-found');
     return { ...shown(after), secret: after.webhook.secret };
   }
@@ -207,15 +210,21 @@ function earlierWishes(
   return [...open, { types, enterprises, until }].slice(-MAX_WISHES);
 }
 
-/** The database did not say whether the webhook was made. */
-function doubtful(webhook: Webhook, cause: unknown): ProblemException {
-  return new ProblemException('outcome-unknown', {
-    detail:
-      `The database of the gateway did not say whether the webhook ${webhook.webhookId} was made. If \`getWebhook\` finds it, ` +
-      '`rotateWebhookSecret` shows a secret of it. If it is not there after a minute, make another, with another `Idempotency-Key`.',
-    location: webhookLocation(webhook),
-    cause,
-  });
+function unknownWebhook({ webhookId }: Webhook): string {
+  return (
+    `The database of the gateway did not say whether the webhook ${webhookId} was made. If \`getWebhook\` finds it, ` +
+    '`rotateWebhookSecret` shows a secret of it. If it is not there after a minute, make another, with another `Idempotency-Key`.'
+  );
+}
+
+const UNKNOWN_SECRET =
+  'The database of the gateway did not say whether the webhook has a new secret. If it has, the former one signs too for 24 hours. ' +
+  'Call `rotateWebhookSecret` again, with another `Idempotency-Key`, to get a secret.';
+
+/** Throws the error. If the database did not say whether it has done the write, the problem says so. */
+function inDoubt(error: unknown, detail: string, location?: string): never {
+  if (!(error instanceof DatabaseUnavailable && error.isAway)) throw error;
+  throw new ProblemException('outcome-unknown', { detail, location, cause: error });
 }
 
 function shown({ webhook, progress }: StoredWebhook): WebhookDto {

@@ -780,6 +780,23 @@ describe('several gateways on one database', () => {
     await until('it has the event', () => hook.taken.length === 1);
   });
 
+  it('a rotation is in doubt if the database does not say whether it has the new secret', async () => {
+    const url = await postgresUrl();
+    const proxy = await FaultProxy.start(Number(new URL(url).port));
+    atEnd(() => proxy.close());
+    const databaseUrl = throughPort(url, proxy.port);
+    const fleet = ended(await Fleet.start(sandbox, 1, { environment: on, databaseUrl }));
+    const hook = await receiver();
+    const webhookId = await webhook(fleet, hook.url);
+    const rotate = () => fleet.post(0, `${WEBHOOKS}/${webhookId}/secret`, {});
+    const { status, body } = await withLostReply({ url, proxy, table: 'webhooks' }, rotate);
+    expect([status, body]).toMatchObject([502, { code: 'outcome-unknown', outcome: 'unknown' }]);
+    await until('another rotation has a secret', async () => {
+      const again = await rotate();
+      return again.status === 200 && typeof again.body['secret'] === 'string';
+    });
+  });
+
   it('D37 a webhook whose next events were dropped from the feed goes on with those that are kept', async () => {
     const fleet = ended(await Fleet.start(sandbox, 1, { environment: on }));
     const hook = await receiver();

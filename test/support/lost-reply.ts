@@ -4,7 +4,7 @@ import { askDatabase } from './postgres.ts';
 import { until } from './redis.ts';
 
 /**
- * Sends a request to a gateway whose database is behind the proxy. The database carries out what the request adds to the table, and its reply
+ * Sends a request to a gateway whose database is behind the proxy. The database carries out what the request adds to the table or changes in it, and its reply
  * does not come, nor does any other one before the response to the request.
  */
 export async function withLostReply<T>(
@@ -17,7 +17,7 @@ export async function withLostReply<T>(
     await client.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`);
     const answer = request();
     const waiting = `SELECT 1 FROM pg_stat_activity
-      WHERE usename = current_user AND wait_event_type = 'Lock' AND query LIKE '%INTO ${table}%'`;
+      WHERE usename = current_user AND wait_event_type = 'Lock' AND query ~ '(INTO|UPDATE) ${table}'`;
     await until('the row is sent', async () => (await askDatabase(url, waiting)).length > 0);
     await proxy.add({ toxic: 'timeout', ms: 0 });
     await client.query('COMMIT');
