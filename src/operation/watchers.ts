@@ -46,11 +46,12 @@ export class Watchers implements BeforeApplicationShutdown {
       yield* texts;
       if (next === 'end') return;
       if (texts.length > 0) quietSince = performance.now();
-      if (next === 'again') continue;
+      // A long search that finds nothing is quiet too.
       if (performance.now() - quietSince > quietMs) {
         quietSince = performance.now();
         yield comment();
       }
+      if (next === 'again') continue;
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
     }
   }
