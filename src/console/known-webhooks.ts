@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { stateOf } from '../webhooks/delivery/delivery-rules.ts';
+import { WebhookRights } from '../webhooks/delivery/webhook-rights.ts';
 import { toWebhook } from '../webhooks/dto/webhook.dto.ts';
 import type { WebhookState } from '../webhooks/store/webhook-record.ts';
 import { WebhookStore } from '../webhooks/store/webhook-store.ts';
@@ -14,12 +15,19 @@ const FIRST: readonly WebhookState[] = ['failing', 'off', 'ok'];
 /** The webhooks of all callers, for operators. */
 @Injectable()
 export class KnownWebhooks {
-  constructor(private readonly store: WebhookStore) {}
+  constructor(
+    private readonly store: WebhookStore,
+    private readonly rights: WebhookRights,
+  ) {}
 
-  /** Counts the webhooks that get no events although their owners want them. Rejects where the store cannot be read. */
+  /**
+   * Counts the webhooks that get no events although their owners want them and may have them. Rejects where the store cannot be read.
+   */
   async troubled(): Promise<number> {
     const all = await this.#all();
-    return all.filter(({ state, webhook }) => state === 'failing' || isSwitchedOff(webhook.offReason)).length;
+    const owned = all.filter(({ webhook }) => !this.rights.hasLost(webhook));
+    return owned.filter(({ state, webhook }) => state === 'failing' || isSwitchedOff(webhook.offReason))
+      .length;
   }
 
   /** Lists the failing webhooks first, each with its last error. `withDeliveries` names the webhook whose deliveries are wanted too. */

@@ -25,6 +25,6 @@ import { WebhooksService } from './webhooks.service.ts';
     WebhookTurns,
     WebhookStore,
   ],
-  exports: [WebhookStore],
+  exports: [WebhookRights, WebhookStore],
 })
 export class WebhooksModule {}

@@ -797,6 +797,50 @@ describe('several gateways on one database', () => {
     });
   });
 
+  it('O19 webhooks that fail or are switched off no longer count once their caller is removed', async () => {
+    const fleet = ended(
+      await Fleet.start(sandbox, 1, {
+        environment: on,
+        callers: [{ name: 'leaving', scopes: ['webhooks:write'], enterprises: ['*'], channels: ['*'] }],
+      }),
+    );
+    const [gateway] = fleet.gateways;
+    const server = createServer((request, response) => {
+      request.resume();
+      response.writeHead(request.url === '/gone' ? 410 : 500).end();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    atEnd(() => server.close());
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    for (const path of ['/gone', '/ill']) {
+      const made = await fetch(`${gateway?.url}${WEBHOOKS}`, {
+        method: 'POST',
+        headers: { ...JSON_BODY, 'x-api-key': String(fleet.keys['leaving']) },
+        body: JSON.stringify({ url: origin + path, types: ['*'] }),
+      });
+      expect(made.status).toBe(201);
+    }
+    await place(fleet, 0);
+    const counted = async () => {
+      const text = await (await fetch(`${gateway?.managementUrl}/metrics`)).text();
+      const { webhooks } = (await (await fetch(`${gateway?.managementUrl}/console/state`)).json()) as {
+        webhooks: number;
+      };
+      return [...text.matchAll(/^gateway_webhooks{state="(\w+)"} (\d+)$/gm)]
+        .map(([, state, count]) => `${state} ${count}`)
+        .concat(`console ${webhooks}`)
+        .toSorted()
+        .join();
+    };
+    await until('both count', async () => (await counted()) === 'console 2,failing 1,ok 0,switched_off 1');
+    fleet.callers = fleet.callers.filter(({ name }) => name !== 'leaving');
+    fleet.writeCallers();
+    await until(
+      'neither counts',
+      async () => (await counted()) === 'console 0,failing 0,ok 0,switched_off 0',
+    );
+  });
+
   it('D37 a webhook whose next events were dropped from the feed goes on with those that are kept', async () => {
     const fleet = ended(await Fleet.start(sandbox, 1, { environment: on }));
     const hook = await receiver();

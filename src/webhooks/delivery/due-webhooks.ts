@@ -105,7 +105,9 @@ export class DueWebhooks {
   }
 
   #measure(places: ReadonlyMap<string, WebhookPlace>): void {
-    const webhooks = [...this.#known].flatMap(([id, { webhook }]) => (webhook ? [{ id, webhook }] : []));
+    const all = [...this.#known].flatMap(([id, { webhook }]) => (webhook ? [{ id, webhook }] : []));
+    // The receiver of an owner without the rights gets nothing whatever it answers, and the owner cannot switch the webhook on.
+    const webhooks = all.filter(({ webhook }) => !this.rights.hasLost(webhook));
     const states = webhooks.map(({ id, webhook }) => stateOf(webhook, places.get(id)));
     const count = (wanted: WebhookState) => states.filter((state) => state === wanted).length;
     const byRequest = webhooks.filter(({ webhook }) => webhook.offReason === 'by-request').length;

@@ -31,6 +31,7 @@ export class WebhookRights {
     return { ...standing, former: { ...standing.former, until: rights.since } };
   }
 
+  /** True if the owner has lost the rights, also if its entry is gone. Nothing is sent then, and only an operator can change that. */
   hasLost(webhook: Webhook): boolean {
     const own = this.callers.rightsOf(webhook.caller);
     return !isBehind(own, webhook.rights) && this.callers.hasLost(onBehalfOf(webhook), webhook.createdAt);
