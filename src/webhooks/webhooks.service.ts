@@ -97,20 +97,23 @@ export class WebhooksService {
     const { enabled, ...terms } = change;
     if (terms.url !== undefined) this.#assertCallable(terms.url);
     const { webhook: before } = await this.#own(caller, webhookId);
-    const isSwitchedOn = enabled === true && before.offReason !== null;
-    if (isSwitchedOn) this.#assertOn();
+    if (enabled === true && before.offReason !== null) this.#assertOn();
     const given = Object.entries(terms).filter(([, value]) => value !== undefined);
     const isForOthers = terms.types !== undefined || terms.enterprises !== undefined;
     const until = isForOthers ? await this.events.newest() : '';
-    const after = await this.store.change(webhookId, (webhook, { cursor }) => ({
-      ...webhook,
-      ...Object.fromEntries(given),
-      ...(terms.enterprises && { enterprises: chosenEnterprises(terms.enterprises) }),
-      ...(isForOthers && { before: earlierWishes(webhook, cursor, until) }),
-      ...(enabled === false && { offReason: webhook.offReason ?? 'by-request' }),
-      ...(isSwitchedOn && { offReason: null }),
-      ...((isSwitchedOn || (terms.url ?? webhook.url) !== webhook.url) && { enabledAt: Date.now() }),
-    }));
+    const after = await this.store.change(webhookId, (webhook, { cursor }) => {
+      const isSwitchedOn = enabled === true && webhook.offReason !== null;
+      const isMoved = terms.url !== undefined && terms.url !== webhook.url;
+      return {
+        ...webhook,
+        ...Object.fromEntries(given),
+        ...(terms.enterprises && { enterprises: chosenEnterprises(terms.enterprises) }),
+        ...(isForOthers && { before: earlierWishes(webhook, cursor, until) }),
+        ...(enabled === false && { offReason: webhook.offReason ?? 'by-request' }),
+        ...(isSwitchedOn && { offReason: null }),
+        ...((isSwitchedOn || isMoved) && { enabledAt: Date.now() }),
+      };
+    });
     if (!after) throw new ProblemException('webhook-not-found');
     return shown(after);
   }
