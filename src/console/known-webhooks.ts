@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { stateOf } from '../webhooks/delivery/delivery-rules.ts';
 import { WebhookRights } from '../webhooks/delivery/webhook-rights.ts';
 import { toWebhook } from '../webhooks/dto/webhook.dto.ts';
-import type { WebhookState } from '../webhooks/store/webhook-record.ts';
+import type { Webhook, WebhookState } from '../webhooks/store/webhook-record.ts';
 import { WebhookStore } from '../webhooks/store/webhook-store.ts';
 
 const MAX_SHOWN = 50;
@@ -38,7 +38,7 @@ export class KnownWebhooks {
       const { webhookId, caller } = webhook;
       const isAsked = webhookId === withDeliveries;
       const lastError = isAsked || state !== 'ok' ? await this.store.lastError(webhookId) : null;
-      const deliveries = isAsked ? await this.#notTaken(webhookId) : undefined;
+      const deliveries = isAsked ? await this.#notTaken(webhook) : undefined;
       const url = shownUrl(webhook.url);
       return {
         ...toWebhook(webhook, progress),
@@ -52,10 +52,11 @@ export class KnownWebhooks {
     return { total: all.length, items: await Promise.all(items) };
   }
 
-  async #notTaken(webhookId: string): Promise<object[]> {
+  async #notTaken({ webhookId, offReason }: Webhook): Promise<object[]> {
     const { found } = await this.store.deliveries(webhookId, ['pending', 'failed'], 0, MAX_DELIVERIES);
     return [...found].map(([eventId, { type, state, attempts, lastError: error, nextAttemptAt }]) => ({
-      ...{ eventId, type, state, attempts, error, nextAttemptAt },
+      ...{ eventId, type, state, attempts, error },
+      nextAttemptAt: offReason === null ? nextAttemptAt : null,
     }));
   }
 

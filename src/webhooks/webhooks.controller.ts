@@ -195,7 +195,7 @@ export class WebhooksController {
     scope: WEBHOOK_SCOPE,
     idempotency: 'key',
     problems: ['webhook-not-found', 'webhooks-off'],
-    success: [{ status: 202, description: 'It will be sent' }],
+    success: [{ status: 202, description: 'It will be sent; if the webhook is off, once it is on again' }],
   })
   @Post(':webhookId/deliveries/:eventId')
   redeliver(@Call() call: CallContext, @Param() { webhookId, eventId }: DeliveryPath): Promise<void> {

@@ -153,13 +153,13 @@ export class WebhooksService {
   }
 
   async deliveries(caller: Caller, webhookId: string, query: ListDeliveriesQuery): Promise<DeliveryPageDto> {
-    await this.#own(caller, webhookId);
+    const { webhook } = await this.#own(caller, webhookId);
     const { page, pageSize, state } = query;
     const states = state === undefined ? deliveryStates.words : [state];
     const { found, total } = await this.store.deliveries(webhookId, states, (page - 1) * pageSize, pageSize);
     const subjects = await this.events.subjects([...found.keys()], { grants: caller.grants });
     return {
-      items: [...found].map(([id, delivery]) => toDelivery(id, subjects.get(id) ?? null, delivery)),
+      items: [...found].map(([id, delivery]) => toDelivery(webhook, id, subjects.get(id) ?? null, delivery)),
       page,
       pageSize,
       total,

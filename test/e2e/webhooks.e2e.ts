@@ -257,6 +257,9 @@ describe('webhooks', () => {
     expect(await shown(webhookId)).toMatchObject({ enabled: false, offReason: 'gone', pending: 1 });
     const second = await place();
     await until('the second waits', async () => (await shown(webhookId))['pending'] === 2);
+    const again = `${WEBHOOKS}/${webhookId}/deliveries/${String((await deliveries(webhookId))[1]?.['eventId'])}`;
+    expect((await gateway.post(again, undefined)).status).toBe(202);
+    expect((await deliveries(webhookId)).map(({ nextAttemptAt }) => nextAttemptAt)).toEqual([null, null]);
     isGone = false;
     const on = await gateway.request('PATCH', `${WEBHOOKS}/${webhookId}`, { body: { enabled: true } });
     expect([on.status, on.body]).toEqual([200, expect.objectContaining({ state: 'ok', offReason: null })]);

@@ -249,7 +249,7 @@ export class DeliveryDto {
   lastError!: string | null;
   @Time(undefined, 'When it was sent last; null where it was not sent yet')
   lastAttemptAt!: string | null;
-  @Time(undefined, 'When it is sent next; null where it is not sent any more')
+  @Time(undefined, 'When it is sent next; null where it is not sent any more, and while the webhook is off')
   nextAttemptAt!: string | null;
 }
 
@@ -278,12 +278,17 @@ export function toWebhook(webhook: Webhook, progress: WebhookProgress | undefine
   };
 }
 
-export function toDelivery(eventId: string, subject: string | null, delivery: Delivery): DeliveryDto {
+export function toDelivery(
+  webhook: Webhook,
+  eventId: string,
+  subject: string | null,
+  delivery: Delivery,
+): DeliveryDto {
   const { type, state, attempts, lastStatus, lastError, lastAttemptAt, nextAttemptAt } = delivery;
   return {
     ...{ eventId, type, subject, state, attempts, lastStatus, lastError },
     lastAttemptAt: timeOf(lastAttemptAt),
-    nextAttemptAt: timeOf(nextAttemptAt),
+    nextAttemptAt: timeOf(webhook.offReason === null ? nextAttemptAt : null),
   };
 }
 
