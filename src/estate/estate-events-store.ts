@@ -83,7 +83,8 @@ export function eventsOf(
 }
 
 function eventOf(texts: SealedTexts, state: string, row: EstateRow, at: number): NewEvent {
-  const name = `${row.enterpriseGlobalId}/${row.asset.assetId}`;
+  // Each is percent-encoded: a `/` in one of them does not make it another asset.
+  const name = [row.enterpriseGlobalId, row.asset.assetId].map(encodeURIComponent).join('/');
   const record = texts.seal(JSON.stringify(toRow(row)), `estate event ${name}`);
   return { kind: 'estate', name, state, at, record };
 }

@@ -417,6 +417,20 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       expect([...(await rows.written([asset])).keys()]).toEqual(['m3']);
     });
 
+    it('Its subject has the slashes of ids percent-encoded', async () => {
+      const enterprise = 'ent/s';
+      const hold = await begun(enterprise);
+      const after = await feed.newest();
+      const asset = made('s%2F/1', { products: [{ uri: 'a' }] });
+      await rows.change(hold, { kept: [asset], state });
+      await rows.change(
+        hold,
+        change(enterprise, asset, made('s%2F/1', { member: 'mem-s', products: [{ uri: 'a' }] })),
+      );
+      expect((await feed.read(after, 100)).found.map(({ name }) => name)).toEqual(['ent%2Fs/s%252F%2F1']);
+      expect(await told(after)).toEqual(['estate.changed ent/s s%2F/1-p0']);
+    });
+
     it('E4 The end of an asset that comes is told once, with its products', async () => {
       const hold = await begun('ent-l');
       const end = Date.now() + 7 * 86_400_000 - 60_000;

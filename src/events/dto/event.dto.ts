@@ -62,7 +62,7 @@ export class EventDto {
   @OpenWord(eventTypes, 'What became of the subject')
   type!: EventType;
 
-  /** The channel and the number of the order, each percent-encoded, such as `crm/SO-2001`; the id of the job; or the enterprise and the asset, such as `ent-harbour/ast-1002`. */
+  /** The channel and the number of the order, each percent-encoded, such as `crm/SO-2001`; the id of the job; or the enterprise and the asset, each percent-encoded, such as `ent-harbour/ast-1002`. */
   subject!: string;
 
   @Time(undefined, 'When it was recorded')
