@@ -1,6 +1,8 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 import { type Agent, request } from 'undici';
+import { inBackground } from '../../shared/edge.ts';
 import { openConnector } from '../../transport/open-connector.ts';
 import { renewingAgent } from '../../transport/renewing-client.ts';
 import { retryAfterSeconds } from '../../transport/retry-after.ts';
@@ -49,7 +51,11 @@ export class Receivers implements OnApplicationShutdown {
   readonly #limit = pLimit(MAX_AT_ONCE);
   readonly #ofCallers = new LimitPerKey(MAX_OF_CALLER);
   readonly #toOne = new LimitPerKey(MAX_TO_ONE);
-  readonly #agents = new Map<number, Agent>();
+  /** An agent that is forgotten ends when its last delivery has ended. */
+  readonly #agents = new LRUCache<number, Agent>({
+    max: MAX_AT_ONCE,
+    dispose: (agent) => inBackground('agent of receivers', () => agent.close()),
+  });
 
   constructor(private readonly destinations: Destinations) {}
 
