@@ -31,7 +31,6 @@ export class EventsController {
       'Each move of an order and each end of a job is one event, in the order in which they were recorded; those of orders and jobs that the ' +
       'caller may see. A reader that goes on from `next` misses none and sees none twice. Without `after` from the oldest: events are kept for 7 days.',
     effect: 'read',
-    noStore: true,
     scope: SCOPE,
     problems: ['events-expired'],
     success: [{ status: 200, description: 'Events, and the cursor for the next call', type: EventPageDto }],

@@ -22,7 +22,6 @@ export class MaintenanceController {
     id: 'getMaintenance',
     summary: 'What an operator has stopped, and until when',
     effect: 'read',
-    noStore: true,
     scope: 'none',
     success: [{ status: 200, description: 'The maintenance that is there or to come', type: MaintenanceDto }],
   })

@@ -148,6 +148,17 @@ describe('events', () => {
     expect(JSON.stringify(events)).not.toContain('new-password');
   });
 
+  it('are read again for 304 while there is nothing new', async () => {
+    const path = `/v1/events?after=${await now()}`;
+    const first = await gateway.get(path);
+    const etag = String(first.headers.get('etag'));
+    expect([first.status, first.headers.get('cache-control')]).toEqual([200, 'private, no-cache']);
+    const again = () => gateway.get(path, { headers: { 'if-none-match': etag } });
+    expect((await again()).status).toBe(304);
+    expect((await gateway.post(ORDERS, newOrder().order)).status).toBe(201);
+    expect((await again()).status).toBe(200);
+  });
+
   it('S30 names an order whose number has a slash by one subject, which leads to its record', async () => {
     const start = await now();
     const slashed = ['SO/1%2F2', 'SO%2F1/2'];
