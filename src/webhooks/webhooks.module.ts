@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { CallerModule } from '../caller/caller.module.ts';
 import { EventsModule } from '../events/events.module.ts';
+import { DeliveryReports } from './delivery/delivery-reports.ts';
 import { Destinations } from './delivery/destinations.ts';
 import { DueWebhooks } from './delivery/due-webhooks.ts';
 import { Receivers } from './delivery/receivers.ts';
@@ -16,6 +17,7 @@ import { WebhooksService } from './webhooks.service.ts';
   imports: [CallerModule, EventsModule],
   controllers: [WebhooksController],
   providers: [
+    DeliveryReports,
     Destinations,
     DueWebhooks,
     Receivers,

@@ -791,7 +791,7 @@ describe('several gateways on one database', () => {
     const fleet = ended(await Fleet.start(sandbox, 1, { environment: on, databaseUrl }));
     const hook = await receiver();
     const webhookId = await webhook(fleet, hook.url);
-    const rotate = () => fleet.post(0, `${WEBHOOKS}/${webhookId}/secret`, {});
+    const rotate = () => fleet.request('POST', 0, `${WEBHOOKS}/${webhookId}/secret`);
     const { status, body } = await withLostReply({ url, proxy, table: 'webhooks' }, rotate);
     expect([status, body]).toMatchObject([502, { code: 'outcome-unknown', outcome: 'unknown' }]);
     await until('another rotation has a secret', async () => {
@@ -825,11 +825,11 @@ describe('several gateways on one database', () => {
     }
     await place(fleet, 0);
     const counted = async () => {
-      const text = await (await fetch(`${gateway?.managementUrl}/metrics`)).text();
+      const metrics = await (await fetch(`${gateway?.managementUrl}/metrics`)).text();
       const { webhooks } = (await (await fetch(`${gateway?.managementUrl}/console/state`)).json()) as {
         webhooks: number;
       };
-      return [...text.matchAll(/^gateway_webhooks{state="(\w+)"} (\d+)$/gm)]
+      return [...metrics.matchAll(/^gateway_webhooks{state="(\w+)"} (\d+)$/gm)]
         .map(([, state, count]) => `${state} ${count}`)
         .concat(`console ${webhooks}`)
         .toSorted()
@@ -1105,8 +1105,12 @@ describe('a receiver over days', () => {
 
     await startAgainWith('elsewhere.example');
     for (let orders = 0; orders < 6; orders++) {
+      const { eventId: former } = await newest();
       await place();
-      await until('it is tried', async () => (await newest())['attempts'] === 1);
+      await until('the new one is tried', async () => {
+        const { eventId, attempts } = await newest();
+        return eventId !== former && Number(attempts) >= 1;
+      });
       await isIn('failing');
       pass(12 * HOUR_MS);
     }

@@ -3,8 +3,6 @@ import { Injectable } from '@nestjs/common';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { EventDto } from '../../events/dto/event.dto.ts';
 import { EventsService, type SeenMove } from '../../events/events.service.ts';
-import { Log } from '../../observability/log.ts';
-import { Metrics } from '../../observability/metrics.ts';
 import type { TaskHold } from '../../tasks/task-worker.ts';
 import type { Grants } from '../../request/call-context.ts';
 import type {
@@ -18,6 +16,7 @@ import type {
 } from '../store/webhook-record.ts';
 import type { Kept } from '../store/webhook-steps-store.ts';
 import { WebhookStore } from '../store/webhook-store.ts';
+import { DeliveryReports } from './delivery-reports.ts';
 import { MAX_TO_ONE, Receivers, type Sent } from './receivers.ts';
 import {
   afterAttempt,
@@ -81,8 +80,7 @@ export class WebhookTurns {
     private readonly events: EventsService,
     private readonly rights: WebhookRights,
     private readonly receivers: Receivers,
-    private readonly log: Log,
-    private readonly metrics: Metrics,
+    private readonly reports: DeliveryReports,
   ) {}
 
   /** Resolves to the ms until there is work again. Undefined if there is none before a new event. */
@@ -240,7 +238,8 @@ export class WebhookTurns {
       });
       turn.read.delete(eventId);
       if (!sent) continue;
-      this.#tell(turn, eventId, sent, progress.failingSince === now, after?.state === 'failed');
+      const named = { webhook: webhook.webhookId, id: eventId };
+      this.reports.attempted(named, sent, progress.failingSince === now, after?.state === 'failed');
       if (!isKept) return;
       if (!isTaken(sent)) return this.#judge(turn, webhook, sent);
     }
@@ -262,7 +261,7 @@ export class WebhookTurns {
     });
     if (changed) [turn.webhook, turn.version] = [changed.webhook, changed.version];
     if (!isOff) return;
-    this.log.warn({ event: 'webhook-off', webhook: webhookId, reason }, 'A webhook was switched off');
+    this.reports.switchedOff(webhookId, reason);
     turn.isOver = true;
   }
 
@@ -294,30 +293,6 @@ export class WebhookTurns {
     });
     await turn.written;
     return kept;
-  }
-
-  #tell(
-    { webhook: { webhookId } }: Turn,
-    id: string,
-    sent: Sent,
-    isFirstFailure: boolean,
-    isGivenUp: boolean,
-  ): void {
-    const result = isTaken(sent) ? 'delivered' : 'failed';
-    this.metrics.count('gateway_webhook_deliveries_total', { result });
-    const { status, failure } = sent;
-    const fields = { webhook: webhookId, id, status, reason: failure };
-    if (isTaken(sent)) this.log.debug({ event: 'webhook-delivered', ...fields }, 'An event was delivered');
-    else if (isGivenUp)
-      this.log.warn(
-        { event: 'webhook-given-up', ...fields },
-        'A receiver did not take an event, which is not sent again',
-      );
-    else
-      this.log[isFirstFailure ? 'warn' : 'debug'](
-        { event: 'webhook-failed', ...fields },
-        'A receiver did not take an event, which is sent again',
-      );
   }
 }
 
