@@ -435,7 +435,7 @@ interface components {
              */
             readonly description?: string;
             /**
-             * @description Only events of orders and jobs of these enterprises; left out: of all that are granted
+             * @description Only events of orders, jobs and the estate of these enterprises; `["*"]`, or left out of `createWebhook`: of all that are granted
              * @example [
              *       "ent-harbour"
              *     ]
@@ -612,7 +612,7 @@ interface components {
             readonly lastStatus: number | null;
             /**
              * Format: date-time
-             * @description When it is sent next; null where it is not sent any more
+             * @description When it is sent next; null where it is not sent any more, and while the webhook is off
              */
             readonly nextAttemptAt: string | null;
             /** @description What became of it */
@@ -889,7 +889,7 @@ interface components {
              * @enum {string}
              */
             readonly specversion: "1.0";
-            /** @description The channel and the number of the order, each percent-encoded, such as `crm/SO-2001`; the id of the job; or the enterprise and the asset, such as `ent-harbour/ast-1002`. */
+            /** @description The channel and the number of the order, each percent-encoded, such as `crm/SO-2001`; the id of the job; or the enterprise and the asset, each percent-encoded, such as `ent-harbour/ast-1002`. */
             readonly subject: string;
             /**
              * Format: date-time
@@ -3359,7 +3359,7 @@ interface components {
             /** @description Whether events are sent. A webhook that is switched on gets what it missed in the last 7 days. */
             readonly enabled?: boolean;
             /**
-             * @description Only events of orders and jobs of these enterprises; left out: of all that are granted
+             * @description Only events of orders, jobs and the estate of these enterprises; `["*"]`, or left out of `createWebhook`: of all that are granted
              * @example [
              *       "ent-harbour"
              *     ]
