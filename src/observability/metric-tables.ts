@@ -189,7 +189,7 @@ export const GAUGES = {
     labels: {},
   },
   gateway_webhooks: {
-    help: 'Webhooks of all callers, by state: ok, failing (no delivery is taken), or switched_off by the gateway',
+    help: 'Webhooks of all callers that may have them, by state: ok, failing (no delivery is taken), or switched_off by the gateway',
     labels: { state: words<'ok' | 'failing' | 'switched_off'>() },
   },
   gateway_order_records_unreadable: {
