@@ -167,4 +167,93 @@ describe('a deletion', () => {
   ])('%s', (_, deletion, holdings, there, gone) => {
     expect([isThere(deletion, holdings), isGone(deletion, holdings, order)]).toEqual([there, gone]);
   });
+
+  type Product = NonNullable<Instance['product']>;
+  const from = (licenseOrderId: string | null, product: Partial<Product>, more: Partial<Instance> = {}) => {
+    const each = instance(licenseOrderId, 'a');
+    return {
+      ...each,
+      channelOrderId: 'SO-0',
+      ...more,
+      product: { ...(each.product as Product), ...product },
+    };
+  };
+  const packageOf = (num: string | null) => ({
+    ...{ ...instance('l', null), channelOrderId: 'SO-0', merchandiseNums: [num] },
+  });
+  const strict = { startsAt: '2026-01-05T08:00:00.000Z', endsAt: null, limitConcurrent: 2 };
+  const { startsAt } = strict;
+  const named = (...names: NonNullable<Deletion['named']>) => ({ ...ofProduct, named: names });
+  const ofOrder: Deletion = { ...ofProduct, licenseOrderId: 'l' };
+  const strictly = named({ productUri: 'a', merchandiseNums: [], terms: strict });
+  const ofPackage = named({ merchandiseNums: ['PKG'] });
+  const inPackage = named({ productUri: 'a', merchandiseNums: ['PKG'] });
+
+  it.each<[string, Deletion, Instance, boolean, boolean]>([
+    ['strictly of a product with its terms', strictly, from('l', { startsAt }), true, false],
+    [
+      'strictly of a product with another end',
+      strictly,
+      from('l', { startsAt, endsAt: startsAt }),
+      false,
+      false,
+    ],
+    ['strictly of a product without a start', strictly, from('l', {}), false, false],
+    [
+      'strictly of a product with other nodes',
+      strictly,
+      from('l', { startsAt, limitConcurrent: 3 }),
+      false,
+      false,
+    ],
+    [
+      'strictly of a product without nodes',
+      strictly,
+      from('l', { startsAt, limitConcurrent: null }),
+      false,
+      false,
+    ],
+    ['strictly of another product', strictly, from('l', { startsAt, productUri: 'b' }), false, true],
+    [
+      'of a product that only its gmsPid names',
+      ofProduct,
+      from('l', { productUri: 'u', gmsPid: 'a' }),
+      true,
+      false,
+    ],
+    [
+      'of a product that only its appKey names',
+      ofProduct,
+      from('l', { productUri: null, appKey: 'a' }),
+      true,
+      false,
+    ],
+    ['of a product without a uri', ofProduct, from('l', { productUri: null, gmsPid: 'g' }), false, false],
+    ['of a product without a name', ofProduct, from('l', { productUri: null }), false, false],
+    ['of the product of an order', ofOrder, from('l', {}), true, false],
+    ['of the product of another order', ofOrder, from('m', {}), false, true],
+    ['of the product of an order that is not shown', ofOrder, from(null, {}), false, false],
+    [
+      'of another product of an order that is not shown',
+      ofOrder,
+      from(null, { productUri: 'b' }),
+      false,
+      true,
+    ],
+    ['of a package', ofPackage, packageOf('PKG'), true, false],
+    ['of another package', ofPackage, packageOf('PKG-2'), false, true],
+    ['of a package without a number', ofPackage, packageOf(null), false, false],
+    ['of a product in a package', inPackage, from('l', {}, { merchandiseNums: ['PKG'] }), true, false],
+    ['of a product in no package', inPackage, from('l', {}), false, true],
+    [
+      'of a product in a package without a number',
+      inPackage,
+      from('l', {}, { merchandiseNums: [null] }),
+      false,
+      false,
+    ],
+  ])('%s', (_, deletion, shown, there, gone) => {
+    const holdings = { assets: [asset('1', shown)], isWhole: true };
+    expect([isThere(deletion, holdings), isGone(deletion, holdings, order)]).toEqual([there, gone]);
+  });
 });

@@ -1,5 +1,11 @@
 import type { Holding, Holdings } from '../upstream/platform-search.ts';
-import { type Instance, type InstalledProduct, isFrom, isMeantBy } from '../upstream/wire/instances.ts';
+import {
+  type Instance,
+  type InstalledProduct,
+  isFrom,
+  isMeant,
+  type Meant,
+} from '../upstream/wire/instances.ts';
 import type { Bought, Deletion, OrderDetails } from './ledger-record.ts';
 
 /** Pure functions that decide what the platform's lists prove about an order. A list that could not be read proves nothing. */
@@ -16,41 +22,51 @@ export function isThere(deletion: Deletion, { assets }: Holdings): boolean {
 
 /** Returns whether each product of the deletion is on the asset. The absence of a product that was never there proves nothing. */
 function hasWhatIsMeant({ instances }: Holding, { licenseOrderId, named }: Deletion): boolean {
-  const isOn = (wanted: Deletion['named']) => instances.some((each) => isNamed(each, licenseOrderId, wanted));
-  if (named === undefined) return licenseOrderId === undefined || isOn(undefined);
-  return named.length > 0 && named.every((name) => isOn([name]));
+  const isOn = (wanted: Meant) => instances.some((each) => isMeant(each, wanted) === true);
+  if (named === undefined) return licenseOrderId === undefined || isOn({ licenseOrderId });
+  return named.length > 0 && named.every((name) => isOn({ licenseOrderId, named: [name] }));
 }
 
 /**
- * Whether the lists came whole and contain nothing that the deletion names. An instance that cannot be read may be one of those named, so it counts
- * as left. An instance that the order itself bought does not count.
+ * Whether the lists came whole and contain nothing that the deletion may mean. An instance whose identity the platform does not show counts as left.
+ * So does one with other terms than a strict deletion names, because terms change, as by a renewal. An instance that the order itself bought does
+ * not count.
  */
 export function isGone(deletion: Deletion, { assets, isWhole }: Holdings, order: OrderDetails): boolean {
   if (!isWhole) return false;
-  const { assetNums, licenseOrderId, named } = deletion;
-  const left = assets.filter(({ assetNum }) => assetNum === null || assetNums.includes(assetNum));
+  const { licenseOrderId, named } = deletion;
+  const left = listedOf(deletion, assets);
   if (named === undefined && licenseOrderId === undefined) return left.length === 0;
   // A package without a number cannot be told from others.
   if (named?.length === 0) return false;
-  const isLeft = (each: Instance) =>
-    !isFrom(each, order) && (isUnreadable(each) || isNamed(each, licenseOrderId, named));
-  return left.every((asset) => asset.isWhole && !asset.instances.some(isLeft));
+  const withoutTerms = named?.map(({ terms: _, ...identity }) => identity);
+  return left.every((asset) => isFreeOf(asset, { licenseOrderId, named: withoutTerms }, order));
 }
 
-function isNamed(
-  instance: Instance,
-  licenseOrderId: Deletion['licenseOrderId'],
-  named: Deletion['named'],
-): boolean {
-  return (
-    (licenseOrderId === undefined || instance.licenseOrderId === licenseOrderId) &&
-    (named === undefined || named.some((name) => isMeantBy(instance, name)))
-  );
+/** Whether lent locks may hold what the deletion names. An asset shows nothing of a product whose only node is in a lent lock. */
+export function mayBeLent(deletion: Deletion, { assets }: Holdings): boolean {
+  return listedOf(deletion, assets).length > 0;
 }
 
-function isUnreadable({ licenseOrderId, product }: Instance): boolean {
-  const names = product ? namesOf(product) : [''];
-  return licenseOrderId === null || names.every((name) => name === null);
+/** Whether the lent locks came whole and hold nothing that the deletion may mean. */
+export function isInNoLock(deletion: Deletion, locks: Holdings, order: OrderDetails): boolean {
+  return locks.isWhole && locks.assets.every((lock) => isFreeOf(lock, lentOf(deletion), order));
+}
+
+/** Returns what of a deletion shows in a lent lock. Lending moves single nodes of products, without their packages. */
+export function lentOf({ licenseOrderId, named }: Meant): Meant {
+  return {
+    licenseOrderId,
+    named: named?.map(({ productUri }) => ({ productUri, merchandiseNums: [] })),
+  };
+}
+
+function listedOf({ assetNums }: Deletion, assets: readonly Holding[]): readonly Holding[] {
+  return assets.filter(({ assetNum }) => assetNum === null || assetNums.includes(assetNum));
+}
+
+function isFreeOf({ isWhole, instances }: Holding, meant: Meant, order: OrderDetails): boolean {
+  return isWhole && instances.every((each) => isFrom(each, order) || isMeant(each, meant) === false);
 }
 
 /** How far the platform's clock may be behind ours. A smaller value leaves orders in doubt; a larger one mistakes older orders for this one. */

@@ -7,7 +7,7 @@ import type { CallContext } from '../request/call-context.ts';
 import type { DryRun } from '../request/dry-run.ts';
 import { ifShown } from '../upstream/if-shown.ts';
 import { NoUser, PlatformSearch } from '../upstream/platform-search.ts';
-import { type Instance, isMeantBy, type NamedInstance } from '../upstream/wire/instances.ts';
+import { type Instance, isMeant, type NamedInstance } from '../upstream/wire/instances.ts';
 import type { WholeList } from '../upstream/wire/whole-list.ts';
 import { AssetContents } from './asset-contents.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
@@ -173,11 +173,8 @@ function affected(
   { srcLicenseOrderId }: Deletion,
   part: NamedProducts | undefined,
 ): { readonly whole: boolean; readonly productUris: readonly string[] } {
-  const ofOrder = contents.filter(
-    ({ licenseOrderId }) => srcLicenseOrderId === undefined || licenseOrderId === srcLicenseOrderId,
-  );
-  const named = part && namedBy(part);
-  const gone = named ? ofOrder.filter((each) => named.some((name) => isMeantBy(each, name))) : ofOrder;
+  const meant = { licenseOrderId: srcLicenseOrderId, named: part && namedBy(part) };
+  const gone = contents.filter((each) => isMeant(each, meant) === true);
   // A package ends with the last product in it.
   const present = part ? contents.filter(({ product }) => product !== null) : contents;
   const whole = gone.length > 0 && present.every((instance) => gone.includes(instance));

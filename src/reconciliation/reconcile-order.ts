@@ -15,6 +15,8 @@ import {
   evidenceOf,
   type FoundOrders,
   isGone,
+  isInNoLock,
+  mayBeLent,
   ordersIn,
 } from '../order-ledger/order-evidence.ts';
 import { Log } from '../observability/log.ts';
@@ -103,7 +105,7 @@ export class OrderReconciler {
       );
       return { result: 'placed_twice', licenseOrders };
     }
-    const open = await this.#open(before, order, places);
+    const open = await this.#open(before, order, places, abandon);
     if (open) return { result: open, licenseOrders };
     // The attempt may have taken minutes. Meanwhile an operator may have settled the order, and a caller sent its number again.
     const now = await this.ledger.read(write);
@@ -129,6 +131,7 @@ export class OrderReconciler {
     before: LedgerRecord,
     order: OrderDetails,
     places: readonly Place[],
+    abandon: AbortSignal,
   ): Promise<AttemptOutcome | undefined> {
     const isAnyFound = places.some(({ found }) => found.size > 0);
     if (!places.every(({ evidence }) => evidence.kind === 'all'))
@@ -142,6 +145,14 @@ export class OrderReconciler {
     if (left.length > 0) {
       if (left.some(({ place }) => !isReadable(place.holdings))) return 'unreadable';
       return isAnyFound ? 'incomplete' : 'not_found';
+    }
+    for (const place of places) {
+      const sought = place.deletions.filter((deletion) => mayBeLent(deletion, place.holdings));
+      if (sought.length === 0) continue;
+      const { user } = order.search ?? {};
+      const locks = await this.platform.lentLocks(place.enterprise, { abandon, user });
+      if (sought.every((deletion) => isInNoLock(deletion, locks, order))) continue;
+      return isReadable(locks) ? 'not_found' : 'unreadable';
     }
     // A list may lack something for a moment, so what is gone has to be gone twice.
     const attempts = await this.history.attemptsFor(before).catch(() => []);
@@ -176,6 +187,7 @@ export class OrderReconciler {
         .filter(({ orderType }) => orderType === 'new_buy')
         .map(({ sequence }) => ({ sequence, bought: purchases?.[sequence] }));
       places.push({
+        enterprise,
         holdings,
         found,
         bought: bought.map(({ sequence }) => sequence),
@@ -197,6 +209,7 @@ export class OrderReconciler {
 
 /** An enterprise of an order: the assets that it has, and the part of the order that is for it. */
 interface Place {
+  readonly enterprise: string;
   readonly holdings: Holdings;
   readonly found: FoundOrders;
   /** The sequences of the purchases. */

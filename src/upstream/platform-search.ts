@@ -9,6 +9,7 @@ import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import { type AssetField, assetShape, customerShape } from './wire/order.ts';
 import { type AssetContent, type Instance, toAssetContent } from './wire/instances.ts';
+import { lentLockShape } from './wire/member.ts';
 import { type Reader, readList } from './wire/reader.ts';
 import { isWholeFor, readDeciding } from './wire/whole-list.ts';
 
@@ -64,9 +65,7 @@ export class PlatformSearch {
    * enterprise, or if a maintenance of everything begins meanwhile.
    */
   async holdings(enterpriseGlobalId: string, { abandon, user, assetNums }: SearchTerms): Promise<Holdings> {
-    const acting = this.users.forEnterprise(enterpriseGlobalId, user);
-    if (!acting) throw new NoUser();
-    const call = ownCallOf('reconciliation', { user: acting, abandon });
+    const call = this.#callFor(enterpriseGlobalId, { abandon, user });
     const ids = { enterpriseGlobalId };
     const deciding = this.readings.deciding('assetNum');
     const listed = await this.upstream.call('listAssets', call, { ids }, (data, notes) => {
@@ -77,12 +76,40 @@ export class PlatformSearch {
       return readDeciding(assetShape, data, deciding, read, notes);
     });
     const assets: Holding[] = [];
-    for (const { assetId, assetNum } of listed.items) {
-      if (assetNums && assetNum !== null && !assetNums.has(assetNum)) continue;
-      abandon?.throwIfAborted();
-      // Each call asks whether a maintenance stops it.
-      assets.push({ assetNum, ...(await this.#read({ ...call, progress: new Progress() }, assetId)) });
-    }
+    for (const asset of listed.items)
+      if (!assetNums || asset.assetNum === null || assetNums.has(asset.assetNum))
+        assets.push(await this.#holding(call, asset));
+    return { assets, isWhole: isWholeFor(listed, deciding.fields) };
+  }
+
+  /**
+   * Reads the locks that are lent (member #8), which the order module may not list (reading `assetList`). Rejects as {@link holdings} does.
+   */
+  async lentLocks(
+    enterpriseGlobalId: string,
+    { abandon, user }: Pick<SearchTerms, 'abandon' | 'user'>,
+  ): Promise<Holdings> {
+    const call = this.#callFor(enterpriseGlobalId, { abandon, user });
+    const deciding = this.readings.deciding('assetId');
+    const listed = await this.upstream.call(
+      'listLentLocks',
+      call,
+      { ids: { enterpriseGlobalId } },
+      (data, notes) =>
+        readDeciding(
+          lentLockShape,
+          data,
+          deciding,
+          (lock) => ({
+            assetId: lock.requiredId('assetId'),
+            assetNum: lock.id('assetNum'),
+            isLent: lock.flag('borrowedFlag'),
+          }),
+          notes,
+        ),
+    );
+    const assets: Holding[] = [];
+    for (const lock of listed.items) if (lock.isLent !== false) assets.push(await this.#holding(call, lock));
     return { assets, isWhole: isWholeFor(listed, deciding.fields) };
   }
 
@@ -106,6 +133,21 @@ export class PlatformSearch {
       customers.filter(isSought).map((each) => each.enterpriseGlobalId),
     );
     return others.length === 0 ? (enterprise ?? undefined) : undefined;
+  }
+
+  #callFor(enterpriseGlobalId: string, { abandon, user }: SearchTerms): CallContext {
+    const acting = this.users.forEnterprise(enterpriseGlobalId, user);
+    if (!acting) throw new NoUser();
+    return ownCallOf('reconciliation', { user: acting, abandon });
+  }
+
+  async #holding(
+    call: CallContext,
+    { assetId, assetNum }: { readonly assetId: string; readonly assetNum: string | null },
+  ): Promise<Holding> {
+    call.abandon?.throwIfAborted();
+    // Each call asks whether a maintenance stops it.
+    return { assetNum, ...(await this.#read({ ...call, progress: new Progress() }, assetId)) };
   }
 
   async #read(call: CallContext, assetId: string): Promise<Omit<Holding, 'assetNum'>> {

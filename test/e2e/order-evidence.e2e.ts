@@ -199,6 +199,51 @@ describe('an accepted deletion', () => {
     expect(await stateOf(gateway, body)).toBe('accepted');
   });
 
+  describe('of a product whose only node is moved into a lent lock', () => {
+    const product = { assetNums: ['8000001012'], products: [{ productUri: 'draft.pro' }] };
+    const over = { orderType: 'delete_product', srcLicenseOrderId: 'lic-1012' };
+
+    /** Places the deletion, and lends the asset before the platform carries it out. */
+    async function placedAndLent(gateway: TestGateway) {
+      await sandbox.control('PATCH', '/state/assets/ast-1012', { lentInto: null });
+      await sandbox.control('PATCH', '/state/products/prd-1012-1', { limitConcurrent: 1 });
+      const body = order([deletion(product, over)], { syncMode: 'async' });
+      expect((await place(gateway, body)).status).toBe(202);
+      const loan = { lentLockNum: '8000001007', assetIds: ['ast-1012'] };
+      const path = '/v1/enterprises/ent-harbour/members/mem-harbour-chen/loans';
+      expect((await onceServed(() => gateway.post(path, loan))).status).toBe(204);
+      return body;
+    }
+
+    it.each(['all', 'virtual'])(
+      'ends when it is in no lock either: %s assets are listed',
+      async (assetList) => {
+        const gateway = await gatewayOf({ assetList });
+        const body = await placedAndLent(gateway);
+        const { not_found: before = 0 } = await attemptsOf(gateway);
+        await seen(gateway, 'not_found', before + 2);
+        expect([await stateOf(gateway, body), (await attemptsOf(gateway))['gone_once']]).toEqual([
+          'accepted',
+          undefined,
+        ]);
+        await sandbox.advance(ASYNC_ORDER_MS);
+        await isFound(gateway, body);
+      },
+    );
+
+    it.each<[string, string, object]>([
+      ['list of locks', 'listLentLocks', success(null)],
+      ['content of the lock', 'listAssetProducts', { code: '60024' }],
+    ])('stays accepted where the %s is not shown', async (_, operation, action) => {
+      const gateway = await gatewayOf({ assetList: 'virtual', asyncOrders: 'never' });
+      const match = operation === 'listAssetProducts' ? { path: '/ast-1007/' } : {};
+      await sandbox.fault({ operation, action, match });
+      const body = await placedAndLent(gateway);
+      await seen(gateway, 'unreadable', 2);
+      expect(await stateOf(gateway, body)).toBe('accepted');
+    });
+  });
+
   it('ends where empty lists are known to be null', async () => {
     const gateway = await gatewayOf({ emptyLists: 'null', asyncOrders: 'done' }, true);
     const body = order([deletion()], { syncMode: 'async' });

@@ -56,7 +56,7 @@ export function toAssetContent(
   let isWhole = true;
   const visit = (
     wire: Reader<'productInstanceList' | 'children'>,
-    outer: readonly string[],
+    outer: Instance['merchandiseNums'],
     level: number,
   ) => {
     if (level > MAX_PACKAGE_LEVELS)
@@ -66,8 +66,7 @@ export function toAssetContent(
       instances.push(toInstance(product, unit, outer, toInstalledProduct(product, unit)));
     });
     const packages = wire.list('children', merchandiseShape, (merchandise) => {
-      const num = merchandise.id('merchandiseNum');
-      const merchandiseNums = num === null ? outer : [...outer, num];
+      const merchandiseNums = [...outer, merchandise.id('merchandiseNum')];
       instances.push(toInstance(merchandise, unit, merchandiseNums, null));
       visit(merchandise, merchandiseNums, level + 1);
     });
@@ -95,22 +94,61 @@ export interface NamedInstance {
   readonly merchandiseNums: readonly string[];
 }
 
-export function isMeantBy({ product, merchandiseNums }: Instance, named: NamedInstance): boolean {
-  if (!named.merchandiseNums.every((num) => merchandiseNums.includes(num))) return false;
-  const { productUri, terms } = named;
-  if (productUri === undefined) return true;
-  if (!product || ![product.productUri, product.gmsPid, product.appKey].includes(productUri)) return false;
-  if (!terms) return true;
-  return (
-    isSameTime(product.startsAt, terms.startsAt) &&
-    isSameTime(product.endsAt, terms.endsAt) &&
-    product.limitConcurrent === terms.limitConcurrent
+/** What a deletion names. A field that is absent does not limit the deletion. */
+export interface Meant {
+  readonly licenseOrderId?: string;
+  readonly named?: readonly NamedInstance[];
+}
+
+/** Returns whether the deletion means the instance. Undefined where the platform does not show a field that decides. */
+export function isMeant(instance: Instance, { licenseOrderId, named }: Meant): boolean | undefined {
+  const isOfOrder = licenseOrderId === undefined || isSameId(instance.licenseOrderId, licenseOrderId);
+  if (named === undefined) return isOfOrder;
+  const answers = named.map((name) => isMeantBy(instance, name));
+  const isNamed = answers.includes(true) || (answers.includes(undefined) ? undefined : false);
+  return all(isOfOrder, isNamed);
+}
+
+function isMeantBy(
+  { product, merchandiseNums }: Instance,
+  { productUri, terms, merchandiseNums: wanted }: NamedInstance,
+): boolean | undefined {
+  const isUnnumbered = merchandiseNums.includes(null);
+  const isInside = wanted.every((num) => merchandiseNums.includes(num)) || (isUnnumbered ? undefined : false);
+  if (productUri === undefined) return isInside;
+  if (!product) return false;
+  const isOther = product.gmsPid !== productUri && product.appKey !== productUri;
+  const isProduct = !isOther || isSameId(product.productUri, productUri);
+  return all(isInside, isProduct, terms ? hasTerms(product, terms) : true);
+}
+
+function hasTerms(product: InstalledProduct, terms: NonNullable<NamedInstance['terms']>) {
+  return all(
+    isSameTime(product.startsAt, terms.startsAt),
+    isSameTime(product.endsAt, terms.endsAt),
+    isSameLimit(product.limitConcurrent, terms.limitConcurrent),
   );
 }
 
+/** Returns false if one of the answers is false, and undefined if one is open. */
+function all(...answers: readonly (boolean | undefined)[]): boolean | undefined {
+  return !answers.includes(false) && (answers.includes(undefined) ? undefined : true);
+}
+
+function isSameId(installed: string | null, named: string): boolean | undefined {
+  return installed === null ? undefined : installed === named;
+}
+
+/** A lent asset may show the nodes that are left on it, and the deletion may name all of them. */
+function isSameLimit(installed: number | null, named: number | null): boolean | undefined {
+  if (installed === named) return true;
+  return installed === null || (named !== null && installed >= 0 && installed < named) ? undefined : false;
+}
+
 /** True for the same time. A platform whose times are in seconds has lost the fraction of the ordered time. */
-function isSameTime(installed: string | null, named: string | null): boolean {
-  if (installed === null || named === null) return installed === named;
+function isSameTime(installed: string | null, named: string | null): boolean | undefined {
+  if (installed === named) return true;
+  if (installed === null || named === null) return installed === null ? undefined : false;
   const [there, wanted] = [Date.parse(installed), Date.parse(named)];
   return there === wanted || there === wanted - (wanted % 1_000);
 }
@@ -123,7 +161,7 @@ export function isFrom(instance: Instance, { channelCode, channelOrderId }: Chan
 function toInstance(
   wire: Reader<Extract<ProductField, MerchandiseField>>,
   unit: TimestampUnit,
-  merchandiseNums: readonly string[],
+  merchandiseNums: readonly (string | null)[],
   product: InstalledProduct | null,
 ) {
   return {
@@ -132,7 +170,7 @@ function toInstance(
     channelOrderId: wire.id('channelOrderId'),
     customerId: wire.id('customerId'),
     createdAt: wire.time('createTime', unit),
-    /** The packages around the instance, from the outermost to the innermost. A package includes itself. */
+    /** The packages around the instance, from the outermost to the innermost. A package includes itself. Null for a number that is not shown. */
     merchandiseNums,
     /** Null for a package. */
     product,
