@@ -118,8 +118,8 @@ export const queryCustomers: Handler = (call) => {
 };
 
 /**
- * Operation 4 changes name, branch and address for every customer under the CRM number. An absent branch or address is kept or removed, as
- * the profile says. The answer has no `data`.
+ * Operation 4 changes name, branch and address for every customer under the CRM number. An absent one is kept or removed, as the profile
+ * says. The answer has no `data`.
  */
 export const updateCustomer: Handler = (call) => {
   const fields = new Fields(call.body, '', CRM_FIELDS, call.settings);
@@ -131,9 +131,11 @@ export const updateCustomer: Handler = (call) => {
   if (customers.length === 0) throw invalid('crmCustomerId is unknown');
   for (const customer of customers) {
     const kept =
-      call.settings.profile.customerEdit === 'keeps' ? customer : { branchName: null, address: null };
+      call.settings.profile.customerEdit === 'keeps'
+        ? customer
+        : { customerName: null, branchName: null, address: null };
     call.state.customers.change(customer.customerId, {
-      customerName: customerName ?? customer.customerName,
+      customerName: customerName ?? kept.customerName,
       branchName: branchName ?? kept.branchName,
       address: address ?? kept.address,
       updateTime: call.clock.now(),

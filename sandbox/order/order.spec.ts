@@ -60,6 +60,20 @@ it('updateCustomer answers with code and message only', async () => {
   expect(JSON.parse(text)).toEqual({ code: 0, message: 'success' });
 });
 
+it.each([
+  ['keeps', { customerName: 'Meridian Survey', branchName: 'West', address: 'x' }],
+  ['clears', { customerName: null, branchName: null, address: 'x' }],
+])('updateCustomer %s what it leaves out, as the profile says', async (customerEdit, expected) => {
+  const edit = (more: object) =>
+    test.call('updateCustomer', { body: { crmCustomerId: 'CRM-2001', ...more } });
+  await edit({ branchName: 'West' });
+  await test.control('PUT', '/profile', { customerEdit });
+  await edit({ address: 'x' });
+  const { customers } = await test.state();
+  expect(customers.find(({ crmCustomerId }: any) => crmCustomerId === 'CRM-2001')).toMatchObject(expected);
+  await test.control('PUT', '/state', await test.state());
+});
+
 describe('queryCustomers', () => {
   it.each([
     ['CH-1002', 'Y', 'crm', ['cus-harbour-default']],

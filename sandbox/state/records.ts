@@ -68,7 +68,7 @@ export interface Customer {
   readonly channelCode: string;
   readonly channelCustomerId: string | null;
   readonly crmCustomerId: string | null;
-  readonly customerName: string;
+  readonly customerName: string | null;
   readonly customerType: CustomerType;
   readonly branchName: string | null;
   readonly address: string | null;

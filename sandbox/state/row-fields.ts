@@ -95,7 +95,7 @@ export const ROW_FIELDS: { readonly [Name in CollectionName]: RowFields<Rows[Nam
     channelCode: id,
     channelCustomerId: reference,
     crmCustomerId: reference,
-    customerName: id,
+    customerName: required(orNull(readId)),
     customerType: optionally(oneOf(CUSTOMER_TYPES), 'company'),
     branchName: text,
     address: text,
