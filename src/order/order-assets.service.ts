@@ -3,7 +3,7 @@ import { pageOf, type PageQuery } from '../operation/page.dto.ts';
 import { type OrderDetails, type OrderedItem, released } from '../order-ledger/ledger-record.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../request/call-context.ts';
-import { type Instance, isFrom } from '../upstream/wire/instances.ts';
+import { type AssetContent, type Instance, isFrom } from '../upstream/wire/instances.ts';
 import { AssetContents } from './asset-contents.ts';
 import type { OrderAssetDto, OrderAssetPageDto } from './dto/order-assets.dto.ts';
 import type { OrderPath } from './dto/order-record.dto.ts';
@@ -40,11 +40,16 @@ export class OrderAssetsService {
     );
   }
 
-  /** `hidden` is what came where the platform does not show what is on an asset of its list. A list of the cache may have an asset that is gone. */
-  async #shown(call: CallContext, enterpriseGlobalId: string, fresh?: boolean) {
+  /**
+   * `hidden` is what came where the platform does not show what on an asset of its list is of the order. A list of the cache may have an asset
+   * that is gone.
+   */
+  async #shown(call: CallContext, enterpriseGlobalId: string, order: OrderDetails, fresh?: boolean) {
     const assets = await this.orders.allAssets(call, enterpriseGlobalId, fresh);
     const contents = await this.contents.read(call, enterpriseGlobalId, assets);
-    return { assets, contents, hidden: contents.find(({ isShown }) => !isShown) };
+    const isHidden = ({ isShown, instances }: AssetContent) =>
+      !isShown || instances.some((one) => mayBeOf(order, one));
+    return { assets, contents, hidden: contents.find(isHidden) };
   }
 
   async #assetsIn(
@@ -59,8 +64,8 @@ export class OrderAssetsService {
     const here = new Set(items.map(({ sequence }) => sequence));
     const open = [...here.difference(placed)];
     const onlyOpen = open.length === 1 ? open[0] : undefined;
-    let shown = await this.#shown(call, enterpriseGlobalId);
-    if (shown.hidden) shown = await this.#shown(call, enterpriseGlobalId, true);
+    let shown = await this.#shown(call, enterpriseGlobalId, order);
+    if (shown.hidden) shown = await this.#shown(call, enterpriseGlobalId, order, true);
     if (shown.hidden)
       throw new ProblemException('upstream-contract-violation', {
         outcome: 'not_processed',
@@ -81,6 +86,12 @@ export class OrderAssetsService {
       });
     });
   }
+}
+
+/** Whether the platform does not show the licence order of an instance that may be of the order. */
+function mayBeOf(order: OrderDetails, instance: Instance): boolean {
+  const { licenseOrderId, channelOrderId } = instance;
+  return licenseOrderId === null && (channelOrderId === null || isFrom(instance, order));
 }
 
 /** Every product once, in the order of the platform. */

@@ -415,6 +415,23 @@ describe('the assets of an order', () => {
     }
   });
 
+  it('are no answer where an instance that may be of the order has no licence order', async () => {
+    const assets = await assetsOf('SO-L5');
+    const instance = { id: 'prd-1', productUri: 'draft.pro', channelCode: 'crm', channelOrderId: 'SO-L5' };
+    for (const [shown, status] of [
+      [instance, 502],
+      [{ ...instance, channelOrderId: null }, 502],
+      [{ ...instance, channelOrderId: 'SO-0' }, 200],
+      [{ ...instance, channelCode: 'other' }, 200],
+    ] as const) {
+      await lists('listAssetProducts', { productInstanceList: [shown], children: [] });
+      const answered = await assets();
+      expect([shown, answered.status]).toEqual([shown, status]);
+      if (status === 502) expect(answered.body).toMatchObject(VIOLATION);
+      await sandbox.control('DELETE', '/faults');
+    }
+  });
+
   it('are none where the platform shows that nothing is on its assets', async () => {
     const assets = await assetsOf('SO-L4');
     for (const data of [null, { productInstanceList: [] }, { productInstanceList: null, children: null }]) {
