@@ -2597,7 +2597,7 @@ interface components {
             readonly trial?: boolean;
             /**
              * Format: date-time
-             * @description End of the trial, where it has one
+             * @description End of the trial. Where the platform takes a date (`featureTrialEnd` of its profile), it gets the day of this time in UTC, without the time of day
              */
             readonly trialEndsAt?: string;
             /**

@@ -47,7 +47,11 @@ export class ProductFeatureDto {
   trial?: boolean;
 
   @Optional()
-  @Timestamp({ 'x-upstream': 'trialEndDate' })
+  @Timestamp({
+    'x-upstream': 'trialEndDate',
+    description:
+      'End of the trial. Where the platform takes a date (`featureTrialEnd` of its profile), it gets the day of this time in UTC, without the time of day',
+  })
   trialEndsAt?: string;
 }
 
