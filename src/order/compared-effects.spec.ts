@@ -8,6 +8,8 @@ const of = (assetNum: string, more: Partial<Effects[number]> = {}): Effects[numb
 });
 /** The content of the asset cannot be read. */
 const unread = (assetNum: string) => of(assetNum, { productUri: null, readable: false });
+/** It is open whether the deletion means this product. */
+const open = (assetNum: string, productUri: string) => of(assetNum, { productUri, readable: false });
 /** The list of assets cannot be read, or lacks the number. */
 const unlisted = (assetNum: string) => of(assetNum, { assetId: null, productUri: null, readable: false });
 
@@ -41,6 +43,33 @@ describe('the effects of deletions now and before:', () => {
       'another enterprise than the one whose list could not be read',
       [unlisted('1')],
       [of('1'), of('7', { enterpriseGlobalId: 'ent-2' })],
+      'changed',
+    ],
+    [
+      'a product of which it is open whether it goes',
+      [of('1'), open('1', 'b')],
+      [of('1'), open('1', 'b')],
+      'same',
+    ],
+    ['a product of which it was open whether it goes', [open('1', 'a')], [of('1')], 'same'],
+    ['a product of which it is now open whether it goes', [of('1')], [open('1', 'a')], 'hidden'],
+    ['one more of which it is open whether it goes', [of('1')], [of('1'), open('1', 'b')], 'same'],
+    [
+      'an asset of which it is open whether it goes, and a product that is gone',
+      [of('1'), open('1', 'b'), unread('1')],
+      [open('1', 'b'), unread('1')],
+      'changed',
+    ],
+    [
+      'an asset of which it is open whether it goes, and that cannot be read any more',
+      [of('1'), open('1', 'b'), unread('1')],
+      [unread('1')],
+      'hidden',
+    ],
+    [
+      'an asset that was certain to go',
+      [of('1'), of('1', { kind: 'asset-removed', productUri: null })],
+      [of('1'), open('1', 'b'), of('1', { kind: 'asset-removed', productUri: null, readable: false })],
       'changed',
     ],
   ])('%s', (_, before, now, expected) => {

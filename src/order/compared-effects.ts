@@ -4,25 +4,56 @@ export type Effects = readonly DryRunEffect[];
 
 /**
  * Compares the effects that a deletion has now with those that it had before. Only effects that the platform showed both times count, because a
- * missing answer proves nothing. `hidden` means that nothing differs, but that the platform no longer shows the products of an asset. A number
- * that has disappeared from the platform's list is a change.
+ * missing answer proves nothing. `hidden` means that nothing differs, but that the platform no longer shows the products of an asset, or whether the
+ * deletion means one of them. A number that has disappeared from the platform's list is a change.
  */
 export function comparedEffects(before: Effects, now: Effects): 'same' | 'changed' | 'hidden' {
-  const unread = before.filter(({ readable }) => !readable);
+  const unread = hiddenIn(before);
   // The list of these enterprises may have been unreadable, because none of their assets was shown.
   const unlisted = enterprisesIn(unread).difference(
     enterprisesIn(before.filter(({ assetId }) => assetId !== null)),
   );
-  const hidden = now.filter(({ readable, assetId }) => !readable && assetId !== null);
+  const shown = new Set(before.filter(isShownProduct).map(nameOf));
+  const hidden = [
+    ...hiddenIn(now).filter(({ assetId, assetNum }) => assetId !== null || assetNum === null),
+    ...now.filter((effect) => !effect.readable && shown.has(nameOf(effect))),
+  ];
+  const open = new Set(before.filter(({ readable }) => !readable).map(nameOf));
   const known = (effects: Effects, unknown: Effects) => {
     const numbers = new Set(unknown.map(({ assetNum }) => assetNum));
     return effects.filter(
       ({ assetNum, enterpriseGlobalId }) => !numbers.has(assetNum) && !unlisted.has(enterpriseGlobalId),
     );
   };
-  const unknown = [...unread, ...hidden];
-  if (textOf(known(before, unknown)) !== textOf(known(now, unknown))) return 'changed';
+  const certain = (effects: Effects) =>
+    known(effects, [...unread, ...hidden]).filter(
+      (effect) => (effect.readable || isUnlisted(effect)) && !open.has(nameOf(effect)),
+    );
+  if (textOf(certain(before)) !== textOf(certain(now))) return 'changed';
   return known(hidden, unread).length === 0 ? 'same' : 'hidden';
+}
+
+/**
+ * Returns the effects of assets whose products the platform does not show. Where it shows them, and it is only open which of them the deletion means,
+ * an effect names the product.
+ */
+function hiddenIn(effects: Effects): Effects {
+  const isOpen = ({ readable, productUri }: DryRunEffect) => !readable && productUri !== null;
+  const open = new Set(effects.filter(isOpen).map(({ assetNum }) => assetNum));
+  return effects.filter(({ readable, assetNum }) => !readable && !open.has(assetNum));
+}
+
+/** Whether the number is not in the platform's list. */
+function isUnlisted({ readable, assetId, assetNum }: DryRunEffect): boolean {
+  return !readable && assetId === null && assetNum !== null;
+}
+
+function isShownProduct({ readable, productUri }: DryRunEffect): boolean {
+  return readable && productUri !== null;
+}
+
+function nameOf({ kind, assetNum, productUri }: DryRunEffect): string {
+  return JSON.stringify([kind, assetNum, productUri]);
 }
 
 function enterprisesIn(effects: Effects): ReadonlySet<string | null> {

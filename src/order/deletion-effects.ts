@@ -1,32 +1,42 @@
 import { Injectable } from '@nestjs/common';
 import type { Deletion as DeletionRecord, OrderSearch } from '../order-ledger/ledger-record.ts';
-import { isThere } from '../order-ledger/order-evidence.ts';
+import { isThere, lentOf } from '../order-ledger/order-evidence.ts';
 import type { ProblemException } from '../problem/problem.exception.ts';
 import { AliasUsers } from '../upstream/alias-users.ts';
 import type { CallContext } from '../request/call-context.ts';
-import type { DryRun } from '../request/dry-run.ts';
+import type { DryRun, DryRunEffect } from '../request/dry-run.ts';
 import { ifShown } from '../upstream/if-shown.ts';
-import { NoUser, PlatformSearch } from '../upstream/platform-search.ts';
-import { type Instance, isMeant, type NamedInstance } from '../upstream/wire/instances.ts';
+import { type Holdings, NoUser, PlatformSearch } from '../upstream/platform-search.ts';
+import { isMeant } from '../upstream/wire/instances.ts';
 import type { WholeList } from '../upstream/wire/whole-list.ts';
 import { AssetContents } from './asset-contents.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
 import {
-  type DeleteAssetDto,
-  type DeleteProductDto,
-  type PlaceOrderDto,
-  sequenceOf,
-} from './dto/license-order.dto.ts';
-import type { BoughtAssetDto, OrderProductDto } from './dto/order-product.dto.ts';
-import { productUrisOf } from './order-assets.service.ts';
+  type Deletion,
+  type Loss,
+  lossOf,
+  type LostProducts,
+  meantBy,
+  type NamedProducts,
+  productsOf,
+  showsAll,
+} from './deletion-loss.ts';
+import { type PlaceOrderDto, sequenceOf } from './dto/license-order.dto.ts';
 import { OrderService } from './order.service.ts';
 
 /** The longest time that an order waits while the gateway reads what the order deletes. */
 const MARK_MS = 10_000;
 
-type Deletion = DeleteAssetDto | DeleteProductDto;
+/** An asset, and the part of the deletion that is for it. */
+interface Searched {
+  readonly part: NamedProducts;
+  readonly asset: AssetDto;
+}
 
-type NamedProducts = Pick<BoughtAssetDto, 'products' | 'merchandises'>;
+type IsThrown = (problem: ProblemException) => boolean;
+
+/** The place of an effect. */
+type Place = Pick<DryRunEffect, 'enterpriseGlobalId' | 'assetId' | 'assetNum'>;
 
 /** Finds what the deletions of an order would take away, as far as the platform shows it now (docs/platform.md, section 4.1, rules 2 to 5). */
 @Injectable()
@@ -43,11 +53,11 @@ export class DeletionEffects {
     dryRun: DryRun,
     call: CallContext,
     { items }: PlaceOrderDto,
-    isThrown?: (problem: ProblemException) => boolean,
+    isThrown?: IsThrown,
   ): Promise<void> {
     for (const item of items)
       if (item.orderType !== 'new_buy') {
-        const isShown = await ifShown(() => this.#show(dryRun, call, item), isThrown);
+        const isShown = await ifShown(() => this.#show(dryRun, call, item, isThrown), isThrown);
         if (!isShown) for (const { assetNums } of item.assets) showUnreadable(dryRun, item, assetNums);
       }
   }
@@ -87,7 +97,7 @@ export class DeletionEffects {
   }
 
   /** Resolves to false where the item names no enterprise, or the gateway has no user to read with. */
-  async #show(dryRun: DryRun, caller: CallContext, item: Deletion): Promise<boolean> {
+  async #show(dryRun: DryRun, caller: CallContext, item: Deletion, isThrown?: IsThrown): Promise<boolean> {
     const { enterpriseGlobalId } = item.customer;
     // The platform shows products to its users only.
     const user = caller.user ?? (enterpriseGlobalId && this.users.forEnterprise(enterpriseGlobalId));
@@ -99,7 +109,7 @@ export class DeletionEffects {
     const parts = item.assets.flatMap((part: NamedProducts & { assetNums: string[] }) =>
       part.assetNums.map((num) => ({ part, num })),
     );
-    const found = parts.flatMap(({ part, num }) => {
+    const found = parts.flatMap(({ part, num }): Searched[] => {
       const asset = byNum.get(num);
       return asset ? [{ part, asset }] : [];
     });
@@ -107,19 +117,78 @@ export class DeletionEffects {
     const searched = [...found, ...(others ?? [])];
     const searchedAssets = searched.map(({ asset }) => asset);
     const contents = await this.contents.read(call, enterpriseGlobalId, searchedAssets, true);
+    const unseen: Place[] = [];
     for (const [index, { part, asset }] of searched.entries()) {
       const { assetId, assetNum } = asset;
       const { instances = [], isWhole = false } = contents[index] ?? {};
-      const gone = affected(instances, item, item.orderType === 'delete_product' ? part : undefined);
       const of = { enterpriseGlobalId, assetId, assetNum };
-      if (gone.whole && isWhole) dryRun.add('asset-removed', of);
-      for (const productUri of gone.productUris) dryRun.add('product-removed', { ...of, productUri });
-      if (!isWhole) dryRun.add(kindOf(item), { ...of, readable: false });
+      const meant = meantBy(item, [part]);
+      const loss = lossOf(instances, meant);
+      showLoss(dryRun, item, of, loss, isWhole);
+      if (isWhole && index < found.length && !showsAll(instances, meant)) unseen.push(of);
+    }
+    if (unseen.length > 0 || (others && deletesFromAll(item))) {
+      const abandon = AbortSignal.timeout(MARK_MS);
+      const read = () => this.search.lentLocks(enterpriseGlobalId, { abandon, acting: user });
+      const locks = await unlessAway(abandon, read, isThrown);
+      showLent(dryRun, item, enterpriseGlobalId, { all, searchedAssets, unseen, locks });
     }
     const missing = parts.flatMap(({ num }) => (byNum.has(num) ? [] : [num]));
     showUnreadable(dryRun, item, others ? missing : [...missing, null]);
     return true;
   }
+}
+
+/** What a dry run has read of the enterprise. */
+interface Shown {
+  readonly all: readonly AssetDto[];
+  readonly searchedAssets: readonly AssetDto[];
+  /** The named assets that do not show everything that the deletion names on them. */
+  readonly unseen: readonly Place[];
+  /** Undefined where the platform does not show them. */
+  readonly locks: Holdings | undefined;
+}
+
+/** Adds what the deletion may take from lent locks. An asset shows nothing of a product whose only node is in a lent lock. */
+function showLent(
+  dryRun: DryRun,
+  item: Deletion,
+  enterpriseGlobalId: string,
+  { all, searchedAssets, unseen, locks }: Shown,
+): void {
+  const meant = lentOf(meantBy(item, item.assets));
+  for (const { assetNum, instances } of locks?.assets ?? []) {
+    if (searchedAssets.some((asset) => asset.assetNum === assetNum)) continue;
+    const { assetId = null } = all.find((asset) => asset.assetNum === assetNum) ?? {};
+    const mayGo = instances.filter((each) => isMeant(each, meant) !== false);
+    showProducts(dryRun, { enterpriseGlobalId, assetId, assetNum }, productsOf([], mayGo));
+  }
+  if (locks?.isWhole && locks.assets.every(({ isWhole }) => isWhole)) return;
+  for (const of of unseen) dryRun.add(kindOf(item), { ...of, readable: false });
+  if (deletesFromAll(item)) showUnreadable(dryRun, item, [null]);
+}
+
+/** A content that did not come whole has no open products: there may be more of them than it shows. */
+function showLoss(
+  dryRun: DryRun,
+  item: Deletion,
+  of: Place,
+  { asset, products }: Loss,
+  isWhole: boolean,
+): void {
+  if (isWhole && asset !== false) dryRun.add('asset-removed', { ...of, readable: asset === true });
+  showProducts(dryRun, of, isWhole ? products : new Map([...products].filter(([, isCertain]) => isCertain)));
+  if (!isWhole) dryRun.add(kindOf(item), { ...of, readable: false });
+}
+
+function showProducts(dryRun: DryRun, of: Place, products: LostProducts): void {
+  for (const [productUri, readable] of products)
+    dryRun.add('product-removed', { ...of, productUri, readable });
+}
+
+/** Whether the platform takes the products from assets too that the item does not name (rule 5). */
+function deletesFromAll({ orderType, srcLicenseOrderId }: Deletion): boolean {
+  return orderType === 'delete_product' && srcLicenseOrderId === undefined;
 }
 
 function kindOf({ orderType }: Deletion): 'asset-removed' | 'product-removed' {
@@ -134,9 +203,13 @@ function showUnreadable(dryRun: DryRun, item: Deletion, assetNums: readonly (str
 }
 
 /** Returns undefined where the platform does not show the data in time, or no user can read it. */
-async function unlessAway<T>(abandon: AbortSignal, read: () => Promise<T>): Promise<T | undefined> {
+async function unlessAway<T>(
+  abandon: AbortSignal,
+  read: () => Promise<T>,
+  isThrown?: IsThrown,
+): Promise<T | undefined> {
   try {
-    return await ifShown(read);
+    return await ifShown(read, isThrown);
   } catch (error) {
     if (error instanceof NoUser || abandon.aborted) return undefined;
     throw error;
@@ -150,9 +223,9 @@ async function unlessAway<T>(abandon: AbortSignal, read: () => Promise<T>): Prom
 function beyond(
   item: Deletion,
   all: WholeList<AssetDto>,
-  found: readonly { readonly asset: AssetDto }[],
-): { part: NamedProducts; asset: AssetDto }[] | undefined {
-  if (item.orderType !== 'delete_product' || item.srcLicenseOrderId !== undefined) return [];
+  found: readonly Searched[],
+): Searched[] | undefined {
+  if (item.orderType !== 'delete_product' || !deletesFromAll(item)) return [];
   const part = {
     products: item.assets.flatMap(({ products }) => products ?? []),
     merchandises: item.assets.flatMap(({ merchandises }) => merchandises ?? []),
@@ -165,50 +238,4 @@ function beyond(
     .filter((asset) => !named.has(asset) && asset.customerId !== null && customers.has(asset.customerId))
     .filter(({ licenseType }) => licenseType === item.licenseType)
     .map((asset) => ({ part, asset }));
-}
-
-/** `part` is what a deletion of products names; undefined where whole assets are deleted. */
-function affected(
-  contents: readonly Instance[],
-  { srcLicenseOrderId }: Deletion,
-  part: NamedProducts | undefined,
-): { readonly whole: boolean; readonly productUris: readonly string[] } {
-  const meant = { licenseOrderId: srcLicenseOrderId, named: part && namedBy(part) };
-  const gone = contents.filter((each) => isMeant(each, meant) === true);
-  // A package ends with the last product in it.
-  const present = part ? contents.filter(({ product }) => product !== null) : contents;
-  const whole = gone.length > 0 && present.every((instance) => gone.includes(instance));
-  // Where the item names no order, an asset without products is revoked too.
-  const revoked = !part && srcLicenseOrderId === undefined;
-  return { whole: whole || revoked, productUris: productUrisOf(gone) };
-}
-
-/** Returns what a deletion of products names. A package that lists no products and no packages stands for everything in it. */
-export function namedBy(
-  { products = [], merchandises = [] }: NamedProducts,
-  outer: readonly string[] = [],
-): NamedInstance[] {
-  return [
-    ...products.flatMap((product) => namedProduct(product, outer)),
-    ...merchandises.flatMap((merchandise) => {
-      const { merchandiseNum, products: own, children } = merchandise;
-      const merchandiseNums = merchandiseNum === undefined ? outer : [...outer, merchandiseNum];
-      if (own?.length || children?.length)
-        return namedBy({ products: own, merchandises: children }, merchandiseNums);
-      return merchandiseNum === undefined ? [] : [{ merchandiseNums }];
-    }),
-  ];
-}
-
-function namedProduct(product: OrderProductDto, merchandiseNums: readonly string[]): NamedInstance[] {
-  const {
-    productUri,
-    strictMatchWhenDelete,
-    startsAt = null,
-    endsAt = null,
-    limitConcurrent = null,
-  } = product;
-  if (productUri === undefined) return [];
-  const terms = { startsAt, endsAt, limitConcurrent };
-  return [{ productUri, merchandiseNums, ...(strictMatchWhenDelete && { terms }) }];
 }

@@ -95,7 +95,7 @@ function mayBeOf(order: OrderDetails, instance: Instance): boolean {
 }
 
 /** Every product once, in the order of the platform. */
-export function productUrisOf(instances: readonly Instance[]): string[] {
+function productUrisOf(instances: readonly Instance[]): string[] {
   return [...new Set(instances.flatMap(({ product }) => product?.productUri ?? []))];
 }
 

@@ -1,6 +1,6 @@
 import type { Bought, Deletion, OrderedItem, OrderSearch } from '../order-ledger/ledger-record.ts';
 import type { SoughtCustomer } from '../upstream/platform-search.ts';
-import { namedBy } from './deletion-effects.ts';
+import { namedBy } from './deletion-loss.ts';
 import {
   type DeleteAssetDto,
   type DeleteProductDto,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { AliasUsers } from './alias-users.ts';
-import { type CallContext, Progress } from '../request/call-context.ts';
+import { type ActingUser, type CallContext, Progress } from '../request/call-context.ts';
 import { ownCallOf } from '../request/make-call.ts';
 import type { ContractNotes } from './gaps.ts';
 import { PlatformReadings } from './platform-readings.ts';
@@ -84,12 +84,15 @@ export class PlatformSearch {
 
   /**
    * Reads the locks that are lent (member #8), which the order module may not list (reading `assetList`). Rejects as {@link holdings} does.
+   * `acting` is the user for the read, if it is not one of the gateway's own.
    */
   async lentLocks(
     enterpriseGlobalId: string,
-    { abandon, user }: Pick<SearchTerms, 'abandon' | 'user'>,
+    { acting, ...terms }: Pick<SearchTerms, 'abandon' | 'user'> & { readonly acting?: ActingUser },
   ): Promise<Holdings> {
-    const call = this.#callFor(enterpriseGlobalId, { abandon, user });
+    const call = acting
+      ? ownCallOf('reconciliation', { user: acting, abandon: terms.abandon })
+      : this.#callFor(enterpriseGlobalId, terms);
     const deciding = this.readings.deciding('assetId');
     const listed = await this.upstream.call(
       'listLentLocks',

@@ -281,6 +281,27 @@ describe('the dry run of a deletion', () => {
     expect(await sandbox.commits()).toHaveLength(1);
   });
 
+  it('says what may go from a lent lock, or that the lock cannot be read', async () => {
+    await sandbox.control('PUT', '/profile', { assetList: 'virtual' });
+    await sandbox.control('PATCH', '/state/products/prd-1012-1', { limitConcurrent: 1 });
+    const item = {
+      ...{
+        licenseType: 'cloud_account',
+        customer,
+        srcLicenseOrderId: 'lic-1012',
+        orderType: 'delete_product',
+      },
+      assets: [{ assetNums: ['8000001012'], products: [{ productUri: 'draft.pro' }] }],
+    };
+    const open = { ...NONE, kind: 'product-removed', readable: false };
+    expect((await preview(item)).body['effects']).toEqual([
+      { ...open, assetNum: '8000001007', productUri: 'draft.pro' },
+    ]);
+    const hidden = { ...open, assetId: 'ast-1012', assetNum: '8000001012' };
+    await sandbox.fault({ operation: 'listLentLocks', action: { code: '500' } });
+    expect((await preview(item)).body['effects']).toEqual([hidden]);
+  });
+
   it('K43 with `allOrders` names the other assets too from which the platform then takes the product', async () => {
     const item = {
       orderType: 'delete_product',
