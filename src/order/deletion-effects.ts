@@ -18,6 +18,7 @@ import {
   type LostProducts,
   meantBy,
   type NamedProducts,
+  openLoss,
   productsOf,
   showsAll,
 } from './deletion-loss.ts';
@@ -31,6 +32,8 @@ const MARK_MS = 10_000;
 interface Searched {
   readonly part: NamedProducts;
   readonly asset: AssetDto;
+  /** True if it is open whether the deletion concerns the asset. */
+  readonly isOpen?: boolean;
 }
 
 type IsThrown = (problem: ProblemException) => boolean;
@@ -118,13 +121,13 @@ export class DeletionEffects {
     const searchedAssets = searched.map(({ asset }) => asset);
     const contents = await this.contents.read(call, enterpriseGlobalId, searchedAssets, true);
     const unseen: Place[] = [];
-    for (const [index, { part, asset }] of searched.entries()) {
+    for (const [index, { part, asset, isOpen }] of searched.entries()) {
       const { assetId, assetNum } = asset;
       const { instances = [], isWhole = false } = contents[index] ?? {};
       const of = { enterpriseGlobalId, assetId, assetNum };
       const meant = meantBy(item, [part]);
       const loss = lossOf(instances, meant);
-      showLoss(dryRun, item, of, loss, isWhole);
+      showLoss(dryRun, item, of, isOpen ? openLoss(loss) : loss, isWhole);
       if (isWhole && index < found.length && !showsAll(instances, meant)) unseen.push(of);
     }
     if (unseen.length > 0 || (others && deletesFromAll(item))) {
@@ -217,8 +220,8 @@ async function unlessAway<T>(
 }
 
 /**
- * Returns the customer's other assets of the licence type, which a deletion of products that names no order affects too (rule 5). Undefined
- * where the customer is not known.
+ * Returns the customer's other assets, which a deletion of products that names no order affects too (rule 5). It is open whether it affects those
+ * of other licence types. Undefined where the customer is not known.
  */
 function beyond(
   item: Deletion,
@@ -236,6 +239,5 @@ function beyond(
   if (customers.size === 0) return undefined;
   return all
     .filter((asset) => !named.has(asset) && asset.customerId !== null && customers.has(asset.customerId))
-    .filter(({ licenseType }) => licenseType === item.licenseType)
-    .map((asset) => ({ part, asset }));
+    .map((asset) => ({ part, asset, isOpen: asset.licenseType !== item.licenseType }));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Instance, Meant } from '../upstream/wire/instances.ts';
-import { lossOf, showsAll } from './deletion-loss.ts';
+import { lossOf, openLoss, showsAll } from './deletion-loss.ts';
 
 type Product = NonNullable<Instance['product']>;
 
@@ -72,6 +72,11 @@ describe('a deletion takes from an asset', () => {
   ])('%s', (_, instances, meant, asset, products) => {
     const loss = lossOf(instances, meant);
     expect([loss.asset, Object.fromEntries(loss.products)]).toEqual([asset, products]);
+  });
+
+  it('where it is open whether it concerns the asset: perhaps all that it would take', () => {
+    const { asset, products } = openLoss(lossOf([of('l', 'a')], named));
+    expect([asset, [...products]]).toEqual([undefined, [['a', false]]]);
   });
 
   it.each<[string, Instance[], Meant, boolean]>([

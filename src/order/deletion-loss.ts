@@ -38,6 +38,14 @@ export function lossOf(instances: readonly Instance[], meant: Meant): Loss {
   };
 }
 
+/** Returns what an asset loses of which it is open whether the deletion concerns it. */
+export function openLoss({ asset, products }: Loss): Loss {
+  return {
+    asset: asset === false ? false : undefined,
+    products: new Map(Array.from(products.keys(), (productUri) => [productUri, false])),
+  };
+}
+
 export function productsOf(gone: readonly Instance[], mayGo: readonly Instance[]): LostProducts {
   const products = new Map<string | null, boolean>();
   for (const { product } of gone) if (product) products.set(product.productUri, product.productUri !== null);
