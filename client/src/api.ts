@@ -2887,7 +2887,7 @@ interface components {
              */
             readonly jobId: string;
         };
-        /** @description Assets that are revoked whole, independent of other fields. To revoke products of an asset, use `delete_product` */
+        /** @description Assets that are revoked. With `srcLicenseOrderId` a platform may end only the products of that order, and the asset if nothing else is on it; its interface does not say. Other fields do not matter. To revoke products of an asset, use `delete_product` */
         readonly RevokedAsset: {
             /**
              * @description Numbers of assets

@@ -35,6 +35,13 @@ describe('a deletion takes from an asset', () => {
     ['the asset with everything where it names no order', [of('m', 'a')], {}, true, { a: true }],
     ['an asset with nothing on it', [], {}, true, {}],
     ['the asset with the products of its order', [of('l', 'a')], wholeOrder, true, { a: true }],
+    [
+      'perhaps an asset with products of other orders',
+      [of('l', 'a'), of('m', 'b')],
+      wholeOrder,
+      undefined,
+      { a: true, b: false },
+    ],
     ['the named product', [of('l', 'a'), of('l', 'b')], named, false, { a: true }],
     ['the asset with its last product', [of('l', 'a')], named, true, { a: true }],
     ['nothing of another order', [of('m', 'a')], named, false, {}],

@@ -25,15 +25,16 @@ export function meantBy({ orderType, srcLicenseOrderId }: Deletion, parts: reado
 
 export function lossOf(instances: readonly Instance[], meant: Meant): Loss {
   const gone = instances.filter((each) => isMeant(each, meant) === true);
+  // A platform may revoke the asset whole, also where only the products of one order are to go.
   const isRevoked = meant.named === undefined;
-  const mayGo = instances.filter((each) => isMeant(each, meant) !== false);
+  const mayGo = instances.filter((each) => isRevoked || isMeant(each, meant) !== false);
   // A package ends with the last product in it.
   const present = isRevoked ? instances : instances.filter(({ product }) => product !== null);
   const isEmptied = gone.length > 0 && present.every((each) => gone.includes(each));
   const mayBeEmptied = mayGo.length > 0 && present.every((each) => mayGo.includes(each));
   const isCertain = isEmptied || (isRevoked && meant.licenseOrderId === undefined);
   return {
-    asset: isCertain || (mayBeEmptied ? undefined : false),
+    asset: isCertain || (isRevoked || mayBeEmptied ? undefined : false),
     products: productsOf(gone, mayGo),
   };
 }

@@ -281,6 +281,26 @@ describe('the dry run of a deletion', () => {
     expect(await sandbox.commits()).toHaveLength(1);
   });
 
+  it('says where it is open whether an asset with products of other orders goes whole', async () => {
+    const item = {
+      licenseType: 'cloud_account',
+      customer,
+      srcLicenseOrderId: 'lic-5003',
+      orderType: 'delete_asset',
+    };
+    const { body } = await preview({ ...item, assets: [{ assetNums: ['8000001002'] }] });
+    const asset = { ...NONE, assetId: 'ast-1002', assetNum: '8000001002' };
+    const product = (productUri: string, readable: boolean) => ({
+      ...{ ...asset, kind: 'product-removed', productUri, readable },
+    });
+    expect(body['effects']).toEqual([
+      { ...asset, kind: 'asset-removed', readable: false },
+      product('cloud.model', true),
+      product('cloud.render', false),
+      product('cloud.share', false),
+    ]);
+  });
+
   it('says what may go from a lent lock, or that the lock cannot be read', async () => {
     await sandbox.control('PUT', '/profile', { assetList: 'virtual' });
     await sandbox.control('PATCH', '/state/products/prd-1012-1', { limitConcurrent: 1 });

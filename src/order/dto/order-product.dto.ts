@@ -291,7 +291,8 @@ export class BoughtAssetDto extends AssetWithProducts {
 
 @ApiSchema({
   description:
-    'Assets that are revoked whole, independent of other fields. To revoke products of an asset, use `delete_product`',
+    'Assets that are revoked. With `srcLicenseOrderId` a platform may end only the products of that order, and the asset if nothing else is on it; ' +
+    'its interface does not say. Other fields do not matter. To revoke products of an asset, use `delete_product`',
 })
 export class RevokedAssetDto extends AssetWithProducts {
   @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'], 'x-upstream': 'assetNos' })
