@@ -46,8 +46,8 @@ export function changesOf(
 }
 
 /** Returns the ids by which a write may have named the asset, or one of its products. */
-export function idsOfHeld(held: HeldAsset): string[] {
-  return [...new Set(estateRows('', held).flatMap(idsOf))];
+export function idsOfHeld(enterprise: string, held: HeldAsset): string[] {
+  return [...new Set(estateRows(enterprise, held).flatMap(idsOf))];
 }
 
 function knownRows(enterprise: string, held: HeldAsset | undefined): ReadonlyMap<string, EstateRow> {
@@ -78,10 +78,16 @@ export function allAssetsOf(customerId: string): string {
   return `all assets of ${customerId}`;
 }
 
-function idsOf({ asset, product }: EstateRow): string[] {
+/** Stands for an order by its number in the orders of one enterprise. */
+export function orderIn(enterpriseGlobalId: string, channelOrderId: string): string {
+  return `order ${channelOrderId} of ${enterpriseGlobalId}`;
+}
+
+function idsOf({ enterpriseGlobalId, asset, product }: EstateRow): string[] {
   const { assetId, assetNum, memberGlobalId, customerId } = asset;
   const { licenseOrderId = null, channelOrderId = null } = product ?? {};
   const ofCustomer = customerId === null ? null : allAssetsOf(customerId);
-  const all = [assetId, assetNum, memberGlobalId, licenseOrderId, channelOrderId, ofCustomer];
+  const order = channelOrderId === null ? null : orderIn(enterpriseGlobalId, channelOrderId);
+  const all = [assetId, assetNum, memberGlobalId, licenseOrderId, channelOrderId, order, ofCustomer];
   return all.filter((id) => id !== null);
 }

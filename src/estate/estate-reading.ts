@@ -134,7 +134,7 @@ export class EstateReading {
       return this.#forget(hold, 'it has no asset');
     const isWhole = lists.assetsOnly === undefined;
     const now = lists.assets.map((asset) => this.#heldOf(asset, before.get(asset.assetId), startedAt, lists));
-    const written = isWhole ? await this.store.written(now) : undefined;
+    const written = isWhole ? await this.store.written(hold.name, now) : undefined;
     const assets = now.map((each) => {
       const old = before.get(each.asset.assetId);
       const writtenAt = written?.get(each.asset.assetId) ?? -Infinity;

@@ -94,12 +94,12 @@ export class EstateRowsStore {
    * Returns the assets that writes through the gateway named, by their own ids or those of their products. Each has the time until which the
    * last of these writes may be carried out.
    */
-  async written(assets: readonly HeldAsset[]): Promise<ReadonlyMap<string, number>> {
+  async written(enterprise: string, assets: readonly HeldAsset[]): Promise<ReadonlyMap<string, number>> {
     const found = new Map<string, number>();
     for (let at = 0; at < assets.length; at += ASSETS_PER_LOOK) {
       const ids = assets
         .slice(at, at + ASSETS_PER_LOOK)
-        .map((held) => [held.asset.assetId, idsOfHeld(held)] as const);
+        .map((held) => [held.asset.assetId, idsOfHeld(enterprise, held)] as const);
       const noted = await this.database.read<NotedWrite>(
         writtenOf(
           this.texts,

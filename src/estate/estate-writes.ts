@@ -2,15 +2,16 @@ import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap
 import { EstateConfig } from '../config/app-config.ts';
 import { Generations } from '../read-cache/read-keys.ts';
 import { inBackground } from '../shared/edge.ts';
-import { allAssetsOf } from './estate-changes.ts';
+import { UpstreamClient } from '../upstream/upstream.client.ts';
+import { allAssetsOf, orderIn } from './estate-changes.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 
 const DAY_MS = 86_400_000;
-/** The names of the fields of requests and orders that contain ids, or numbers of assets and orders. */
-const IDS = /(?:Id|Num)s?$/;
+/** The names of the fields of the platform's requests, and of records of orders, that contain ids, or numbers of assets and orders. */
+const IDS = /(?:I[dD]|Num|No|(?:add|delete)Asset)s?$|^borrowedUsbKey$/;
 const MAX_IDS = 10_000;
 
-/** Lets the enterprises that a write of this process may have changed be read next. Notes the ids that it named, whose changes make no events. */
+/** Lets the enterprises that a write of this process may have changed be read next. Notes the ids that it sent, whose changes make no events. */
 @Injectable()
 export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #written = new Set<string>();
@@ -23,22 +24,28 @@ export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationSh
     private readonly config: EstateConfig,
     private readonly store: EstateRowsStore,
     private readonly generations: Generations,
+    private readonly upstream: UpstreamClient,
   ) {}
 
   onApplicationBootstrap(): void {
     if (this.config.refreshMs === undefined) return;
-    this.generations.onWrite(({ named, enterprises }) => {
-      const { ids, isLater } = idsIn(named);
-      for (const id of ids)
-        if (this.#named.size < MAX_IDS)
-          this.#named.set(id, Math.max(isLater ? DAY_MS : 0, this.#named.get(id) ?? 0));
+    this.upstream.onWrite(({ ids, body, mayBeAccepted }) => this.#add({ ids, body }, mayBeAccepted));
+    this.generations.onWrite((enterprises, order) => {
       for (const each of enterprises) this.#written.add(each);
-      this.#note();
+      this.#add({ order }, true);
     });
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     await this.#noting;
+  }
+
+  #add(named: object, mayBeAccepted: boolean): void {
+    const { ids, isLater } = idsIn(named);
+    const forMs = isLater && mayBeAccepted ? DAY_MS : 0;
+    for (const id of ids)
+      if (this.#named.size < MAX_IDS) this.#named.set(id, Math.max(forMs, this.#named.get(id) ?? 0));
+    this.#note();
   }
 
   /** Writes that end while the database notes others are noted together. */
@@ -63,19 +70,28 @@ export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationSh
 }
 
 /** `isLater`: the platform may carry the write out later, so that it changes things after its response. */
-function idsIn(named: readonly unknown[]): { readonly ids: readonly string[]; readonly isLater: boolean } {
+function idsIn(named: object): { readonly ids: readonly string[]; readonly isLater: boolean } {
   const ids = new Set<string>();
+  const [enterprises, orders] = [new Set<string>(), new Set<string>()];
   let isLater = false;
   const look = (value: unknown, field = '') => {
     if (Array.isArray(value)) for (const each of value) look(each, field);
     else if (typeof value === 'object' && value !== null) {
-      const { allOrders, customer } = value as { allOrders?: unknown; customer?: { customerId?: unknown } };
-      const customerId = customer?.customerId;
-      if (allOrders === true && typeof customerId === 'string') ids.add(allAssetsOf(customerId));
+      const { orderType = 'new_buy', srcLicenseOrderId, customerId } = value as Record<string, unknown>;
+      const isOfAll = orderType !== 'new_buy' && srcLicenseOrderId === undefined;
+      if (isOfAll && typeof customerId === 'string') ids.add(allAssetsOf(customerId));
       for (const [name, each] of Object.entries(value)) look(each, name);
     } else if (field === 'syncMode') isLater ||= value === 'async';
-    else if (typeof value === 'string' && value !== '' && IDS.test(field)) ids.add(value);
+    else if (typeof value !== 'string' || value === '') return;
+    else if (field === 'enterpriseGlobalId' || field === 'enterprises') enterprises.add(value);
+    else if (field === 'channelOrderId') orders.add(value);
+    else if (IDS.test(field)) ids.add(value);
   };
   look(named);
+  for (const number of orders) {
+    // Another company may use the same number in its channel.
+    for (const enterprise of enterprises) ids.add(orderIn(enterprise, number));
+    if (enterprises.size === 0) ids.add(number);
+  }
   return { ids: [...ids], isLater };
 }

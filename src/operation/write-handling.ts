@@ -29,7 +29,6 @@ export class WriteHandling {
     const { call, lookUp } = request.stages.get('reached');
     if (call.dryRun) return this.#dryRun(reply, call.dryRun, handle, lookUp);
     const hasKey = policy.idempotency === 'key' && idempotencyKey !== undefined;
-    this.generations.watched(request.params, request.body);
     let made: readonly string[] = [];
     try {
       if (!hasKey) await lookUp?.();
@@ -44,7 +43,6 @@ export class WriteHandling {
       // A failed write drops them too, because the platform may have carried it out. A request that was refused before anything was sent changed
       // nothing, and must not drop the cached reads of other callers. An order has dropped them while its outcome was recorded.
       const isSent = call.progress.upstreamMs > 0;
-      if (isSent) this.generations.watched(request.params, request.body);
       if (isSent && policy.idempotency !== 'order')
         await this.generations.written(request.params as object, made);
     }

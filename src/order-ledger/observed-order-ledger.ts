@@ -32,8 +32,7 @@ export class ObservedOrderLedger extends WriteStore {
 
   /** Drops cached reads after an order that was, or may have been, carried out. Never fails. */
   carriedOut(order?: OrderDetails): Promise<void> {
-    this.generations.watched(order);
-    return this.generations.written({}, order && enterprisesOf(order));
+    return this.generations.written({}, order && enterprisesOf(order), order);
   }
 
   override begin(write: Begin): Promise<Begun> {

@@ -111,7 +111,8 @@ export class OrderLedger {
    */
   async #ended(own: OwnWrite, state: State, details: Details): Promise<LedgerRecord> {
     const isUnsent = state === 'not_sent' || state === 'scheduled';
-    const dropped = isUnsent ? undefined : this.store.carriedOut(details.order);
+    const carriedOut = state === 'rejected' ? undefined : details.order;
+    const dropped = isUnsent ? undefined : this.store.carriedOut(carriedOut);
     const [record] = await Promise.all([this.recorder.record(own, state, details), dropped]);
     return record;
   }

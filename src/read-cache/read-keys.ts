@@ -16,14 +16,6 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
 const PLAIN_TAG = /^([a-z]+:[\w-]{1,64}|[a-z]{1,8})$/;
 const LOCAL_BYTES = 4 * 1024 * 1024;
 
-/** A write through this process. */
-interface WatchedWrite {
-  /** Whatever has the ids that it names. */
-  readonly named: readonly unknown[];
-  /** Those of which it may have changed something. */
-  readonly enterprises: readonly string[];
-}
-
 /**
  * The generation of each tag, which is kept with cached responses. A write makes a new one, so that no replica uses a response that was
  * fetched before the write.
@@ -41,7 +33,7 @@ export class Generations implements OnModuleInit {
   readonly #owed = new Map<string, number>();
   readonly #prefix: string;
   readonly #isOn: boolean;
-  readonly #watches: ((write: WatchedWrite) => void)[] = [];
+  readonly #watches: ((enterprises: readonly string[], order?: object) => void)[] = [];
   #writes = 0;
   /**
    * Makes new generations for writes. Writes that end in one turn of the event loop, or while Redis stores the generations of other writes,
@@ -88,23 +80,21 @@ export class Generations implements OnModuleInit {
     return { enterprise, word: this.current(tagsOfRead(enterprise)).then((words) => words?.join()) };
   }
 
-  /** `watch` is called for each write of this process, when it begins and when it has ended. It must neither throw nor wait. */
-  onWrite(watch: (write: WatchedWrite) => void): void {
+  /**
+   * `watch` is called for each write of this process that has ended, with the enterprises of which it may have changed something, and with
+   * the record of an order. It must neither throw nor wait.
+   */
+  onWrite(watch: (enterprises: readonly string[], order?: object) => void): void {
     this.#watches.push(watch);
-  }
-
-  /** A write that names these ids begins or has ended. */
-  watched(...named: readonly unknown[]): void {
-    for (const watch of this.#watches) watch({ named, enterprises: [] });
   }
 
   /**
    * Called when a write on this path has succeeded or failed, before its response. `of`: the enterprises of a write whose path names none.
-   * Never fails.
+   * `order`: the record of an order that may have been carried out. Never fails.
    */
-  async written(params: object, of: readonly string[] = []): Promise<void> {
+  async written(params: object, of: readonly string[] = [], order?: object): Promise<void> {
     const enterprises = [...of, enterpriseOf(params) ?? ''].filter((each) => each !== '');
-    for (const watch of this.#watches) watch({ named: [params], enterprises });
+    for (const watch of this.#watches) watch(enterprises, order);
     if (this.#isOn) await this.advance(tagsOfWrite(enterpriseOf(params)));
   }
 

@@ -24,6 +24,12 @@ import { inBackground } from '../shared/edge.ts';
 /** Converts `data` of a success to a result. Tolerated departures from the interface are added to `notes`. */
 export type Decode<T> = (data: unknown, notes: ContractNotes) => T;
 
+/** A write that is sent now, or whose response has come. */
+interface SentWrite extends Pick<UpstreamRequest, 'ids' | 'body'> {
+  /** False if nothing was sent yet, or if the platform has refused it. */
+  readonly mayBeAccepted: boolean;
+}
+
 interface Attempt extends Sending {
   readonly context: CallContext;
   readonly group: OperationGroup;
@@ -41,6 +47,7 @@ type Reason = 'token' | 'userToken' | 'nonce' | 'transient' | 'delay';
 @Injectable()
 export class UpstreamClient {
   readonly served = new ServedEnterprises();
+  readonly #watches: ((write: SentWrite) => void)[] = [];
 
   constructor(
     private readonly exchange: UpstreamExchange,
@@ -57,6 +64,11 @@ export class UpstreamClient {
   refusal(name: OperationName): UpstreamFailure | undefined {
     const operation = operations[name];
     return this.groups.get(operation).refusal(operation);
+  }
+
+  /** `watch` is called right before a write is sent, and when its response has come. It must neither throw nor wait. */
+  onWrite(watch: (write: SentWrite) => void): void {
+    this.#watches.push(watch);
   }
 
   /** Makes a call. `decode` converts `data` of a success to the result. A {@link ContractViolation} in it becomes `nonconforming`. */
@@ -137,13 +149,20 @@ export class UpstreamClient {
       const [token, userToken] = await both(this.tokens.get(principal, waitMs), user?.token(waitMs));
       // The platform would carry out a write whose response the gateway has no time to read, so such a call is not sent.
       if (performance.now() >= attempt.deadline) throw new TokenFailure('unavailable', 'waited_too_long');
+      this.#tell(attempt, false);
       result = await this.exchange.send(attempt, token, userToken);
+      this.#tell(attempt, result.sent && (result.kind !== 'refused' || isPartial(result, operation)));
       return { result, token, userToken };
     } finally {
       const ms = performance.now() - started;
       group.leave(pass, operation, result, ms);
       context.progress.upstreamMs += ms;
     }
+  }
+
+  #tell({ operation, request: { ids, body } }: Attempt, mayBeAccepted: boolean): void {
+    if (operation.effect === 'read') return;
+    for (const watch of this.#watches) watch({ ids, body, mayBeAccepted });
   }
 
   #mayRepeat(

@@ -403,7 +403,7 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
         ['N-m1', 0],
         ['N-m2', 0],
       ]);
-      expect([...(await rows.written(assets)).keys()]).toEqual(['m1', 'm2']);
+      expect([...(await rows.written('ent-m', assets)).keys()]).toEqual(['m1', 'm2']);
       const [one, two] = assets as [HeldAsset, HeldAsset];
       await rows.change(hold, change('ent-m', one, made('m1', { ...old, products: [{ uri: 'a' }] })));
       await rows.change(hold, change('ent-m', two, made('m2', { ...old, member: 'mem-m' })));
@@ -412,9 +412,9 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
 
     it('E5 finds the assets of a customer for a deletion from all orders', async () => {
       const asset = made('m3');
-      expect((await rows.written([asset])).size).toBe(0);
+      expect((await rows.written('ent-m', [asset])).size).toBe(0);
       await rows.note([[allAssetsOf('Cus-m3'), 0]]);
-      expect([...(await rows.written([asset])).keys()]).toEqual(['m3']);
+      expect([...(await rows.written('ent-m', [asset])).keys()]).toEqual(['m3']);
     });
 
     it('Its subject has the slashes of ids percent-encoded', async () => {

@@ -36,6 +36,14 @@ describe('the estate', () => {
       users: ['default'],
     },
     { name: 'reader', scopes: ['orders:read'], enterprises: ['*'] },
+    {
+      name: 'rival',
+      ...{
+        scopes: ['locks:write', 'orders:write', 'orders:revoke'],
+        enterprises: ['ent-meridian'],
+        channels: ['partner'],
+      },
+    },
   ]);
   beforeAll(async () => {
     // The gateway makes two calls a second: what no test looks at would only take time.
@@ -157,7 +165,7 @@ describe('the estate', () => {
     );
   };
 
-  it('shows what a caller has changed at once, and tells only what the platform has changed by itself', async () => {
+  it('E13 shows what a caller has changed at once, and tells what the platform has changed by itself, whatever refused writes name', async () => {
     expect(await told()).toEqual([]);
     const path = '/v1/enterprises/ent-harbour/members/mem-harbour-anna/asset-nums';
     const { status } = await gateway.request('PATCH', path, { body: { assign: ['8000001009'] } });
@@ -166,6 +174,18 @@ describe('the estate', () => {
       const [row] = await rowsOf(gateway, '&find=8000001009');
       return row?.['memberGlobalId'] === 'mem-harbour-anna';
     });
+    // Writes of another company name the same assets and are refused.
+    const rival = { key: gateway.keys['rival'] as string };
+    const disable = '/v1/enterprises/ent-meridian/locks/disable';
+    const { body } = await gateway.post(disable, { assetNums: ['8000001007', '8000001001'] }, rival);
+    expect(body).toMatchObject({ succeeded: 0, failed: 2 });
+    const item = {
+      ...{ orderType: 'delete_asset', licenseType: 'softkey', allOrders: true },
+      customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-meridian' },
+      assets: [{ assetNums: ['8000001007'] }],
+    };
+    const order = { channelCode: 'partner', channelOrderId: 'SO-E13', syncMode: 'async', items: [item] };
+    expect((await gateway.post('/v1/license-orders', order, rival)).status).toBe(404);
     // Somebody takes one away at the platform, and gives another to a member.
     await sandbox.control('PATCH', '/state/assets/ast-1007', { revoked: true });
     await sandbox.control('PATCH', '/state/assets/ast-1001', { memberGlobalId: 'mem-harbour-bo' });

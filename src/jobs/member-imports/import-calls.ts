@@ -152,7 +152,6 @@ export class ImportCalls {
   /** Deletes the member. It has no effect if the member is gone already. */
   async delete(memberGlobalId: string): Promise<void> {
     const ids = { enterpriseGlobalId: this.#enterprise, memberGlobalId };
-    this.services.generations.watched(ids);
     try {
       await this.services.members.deleteMember(await this.#context(), ids);
     } catch (error) {
