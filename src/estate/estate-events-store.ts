@@ -29,8 +29,6 @@ const DISTANCES = [60, 30, 7, 1];
 /** The longest delay of an event. An event is later only if no gateway searched for endings in that time. */
 const LATE_MS = DAY_MS;
 const MAX_TOLD = 100;
-/** The clocks of the database and of a gateway differ by less than this. */
-export const CLOCKS_MS = 5_000;
 
 const LATER = either(
   sql`GREATEST(estate_written.until_at, excluded.until_at)`,
@@ -76,9 +74,7 @@ export function eventsOf(
 ): NewEvent[] {
   const written = new Map(rowsAs<NotedWrite>(found).map(({ key, until }) => [key, until]));
   return changes
-    .filter(({ ids, since }) =>
-      ids.every((id) => (written.get(keysOf(texts, id)[0]) ?? -Infinity) < since - CLOCKS_MS),
-    )
+    .filter(({ ids, since }) => ids.every((id) => (written.get(keysOf(texts, id)[0]) ?? -Infinity) <= since))
     .map(({ what, row }) => eventOf(texts, what, row, now));
 }
 

@@ -10,7 +10,6 @@ import type { TaskHold } from '../tasks/task-worker.ts';
 import { TokenFailure } from '../token/token-failure.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { changesOf } from './estate-changes.ts';
-import { CLOCKS_MS } from './estate-events-store.ts';
 import { EstateDirectory } from './estate-directory.ts';
 import { EstatePlatform } from './estate-platform.ts';
 import { EstateLists, type ReadAsset, type ReadLists, unreadReasonOf } from './estate-lists.ts';
@@ -64,7 +63,7 @@ export class EstateReading {
       if (!known) return undefined;
       if (!this.directory.isWanted(hold.name)) return await this.#leave(hold, known);
       // The reading is for a write alone if no caller has asked for a refresh since.
-      if (known.isJustRead && known.askedAt < (known.seenAt ?? 0) - CLOCKS_MS) {
+      if (known.isJustRead && known.askedAt < (known.seenAt ?? 0)) {
         await this.store.want([hold.name], 'written');
         return this.#refreshMs;
       }
@@ -125,7 +124,7 @@ export class EstateReading {
 
   /** Resolves to the ms until the enterprise is read again. Undefined if it is forgotten. */
   async #read(hold: TaskHold, known: KnownEnterprise): Promise<number | undefined> {
-    const startedAt = Date.now();
+    const startedAt = known.now();
     const call = this.lists.contextFor(hold.name, hold.over);
     const before = await this.store.assets(hold.name);
     const lists = await this.lists.read(hold.name, call);
@@ -137,8 +136,7 @@ export class EstateReading {
     const written = isWhole ? await this.store.written(hold.name, now) : undefined;
     const assets = now.map((each) => {
       const old = before.get(each.asset.assetId);
-      const writtenAt = written?.get(each.asset.assetId) ?? -Infinity;
-      const askedAt = Math.max(known.askedAt, writtenAt + CLOCKS_MS);
+      const askedAt = Math.max(known.askedAt, written?.get(each.asset.assetId) ?? -Infinity);
       const isOpen = isWhole && needsProducts(each, startedAt, askedAt);
       // A new asset makes events when its products have been read.
       const isNew = isOpen && (old ? old.isNew : known.seenAt !== null);
@@ -153,7 +151,7 @@ export class EstateReading {
       isWhole,
     );
     const open = assets.filter(({ isOpen }) => isOpen).map(({ held }) => held);
-    const missing = await this.#readProducts(hold, open.toSorted(byAge), call, since);
+    const missing = await this.#readProducts(hold, known, open.toSorted(byAge), call);
     if (!missing) return GO_ON_MS;
     if (missing.count > 0) {
       const { count, why } = missing;
@@ -171,15 +169,15 @@ export class EstateReading {
   /** Resolves to undefined if the reading stopped for an enterprise that has to be read first. An asset that fails stops no other asset. */
   async #readProducts(
     hold: TaskHold,
+    { now, seenAt: since }: KnownEnterprise,
     open: readonly HeldAsset[],
     call: CallContext,
-    since: number | null,
   ): Promise<Missing | undefined> {
     let [count, failures] = [0, 0];
     let why = 'getAssetProducts: did not come whole';
     for (const [index, held] of open.entries()) {
       if (index >= MIN_ASSETS && (await this.store.isAsked())) return undefined;
-      const at = Date.now();
+      const at = now();
       let products: readonly EstateProduct[] | undefined;
       try {
         products = await this.lists.products(held.asset.assetId, call);

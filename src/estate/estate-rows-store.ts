@@ -27,7 +27,8 @@ const MAX_READ = 1_000;
 const ASSETS_PER_LOOK = 100;
 
 const ONE = sql`
-  SELECT state, reason, seen_at AS "seenAt", asked_at AS "askedAt", CASE WHEN abs(${NOW} - coalesce(seen_at, 0)) < :justMs THEN 1 ELSE 0 END AS just
+  SELECT state, reason, seen_at AS "seenAt", asked_at AS "askedAt", CASE WHEN abs(${NOW} - coalesce(seen_at, 0)) < :justMs THEN 1 ELSE 0 END AS just,
+    ${NOW} AS now
   FROM estate_enterprises WHERE ${OF_ENTERPRISE}`;
 const ASSETS = sql`
   SELECT asset_id AS id, details FROM estate_assets WHERE ${OF_ENTERPRISE} AND asset_id > :after ORDER BY asset_id LIMIT :most`;
@@ -62,6 +63,8 @@ export interface KnownEnterprise extends EstateEnterprise {
   readonly askedAt: number;
   /** True if its last reading is too recent for a write to have it read again at once. */
   readonly isJustRead: boolean;
+  /** Returns the time of the database, with which the times of readings and of noted writes are compared. */
+  readonly now: () => number;
 }
 
 /** Keeps what the readings of the estate found. Calls reject with `DatabaseUnavailable` while the database is away. */
@@ -134,12 +137,17 @@ export class EstateRowsStore {
   }
 
   async enterprise(enterpriseGlobalId: string): Promise<KnownEnterprise | undefined> {
-    type Row = Record<'seenAt' | 'askedAt' | 'just', number> & { state: EstateState; reason: string | null };
+    type Row = Record<'seenAt' | 'askedAt' | 'just' | 'now', number> & {
+      state: EstateState;
+      reason: string | null;
+    };
     const one = ONE.with({ enterprise: enterpriseGlobalId, justMs: ONE_WRITTEN_MS });
     const [row] = await this.database.read<Row>(one);
     if (!row) return undefined;
-    const { just, ...known } = row;
-    return { ...known, enterpriseGlobalId, isJustRead: just === 1 };
+    const { just, now: then, ...known } = row;
+    const askedAt = performance.now();
+    const now = () => then + Math.floor(performance.now() - askedAt);
+    return { ...known, enterpriseGlobalId, isJustRead: just === 1, now };
   }
 
   /** Whether an enterprise waits that is to be read before others. */

@@ -378,7 +378,7 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
     it('tells nothing that a write through the gateway named, at its time or until it is carried out', async () => {
       const hold = await begun('ent-j');
       const now = Date.now();
-      const old = (id: string, seenAt = now) => made(id, { seenAt, products: [{ uri: 'a' }] });
+      const old = (id: string, seenAt = now - 1) => made(id, { seenAt, products: [{ uri: 'a' }] });
       const assets = [old('j1'), old('j2'), old('j3', now + 3_600_000), old('j4', now + 3_600_000)];
       await rows.change(hold, { kept: assets, state });
       const after = await feed.newest();
