@@ -128,7 +128,10 @@ export class EstateLists {
   async #holders(call: CallContext, ids: { enterpriseGlobalId: string }): Promise<Holder[]> {
     const { nullIsEmpty } = this.readings;
     const numbers = await this.platform.read('listAssetNums', call, { ids }, (data, notes) =>
-      wholeItems(toAssetNums(data, notes, nullIsEmpty), FREE_FIELDS),
+      wholeItems(toAssetNums(data, notes, nullIsEmpty), FREE_FIELDS).map(({ assetId, ...rest }) => {
+        if (assetId === null) throw new ContractViolation('assetId', 'an id');
+        return { assetId, ...rest };
+      }),
     );
     const locks = await this.platform.read('listLentLocks', call, { ids }, (data, notes) =>
       wholeItems(toLentLocks(data, notes, nullIsEmpty), FREE_FIELDS),
@@ -136,7 +139,7 @@ export class EstateLists {
     return [
       ...locks.map((lock) => ({ ...lock, online: null })),
       // An asset in both lists is taken from this list, which says more.
-      ...numbers.flatMap(({ assetId, ...rest }) => (assetId === null ? [] : [{ assetId, ...rest }])),
+      ...numbers,
     ];
   }
 

@@ -275,6 +275,7 @@ describe('the estate', () => {
       });
     const faults = [
       ['listAssetNums', { odd: { pointer: '/data', value: null } }],
+      ['listAssetNums', { odd: { pointer: '/data/0/assetId', value: null } }],
       ['listAssets', { odd: { pointer: '/data/0/id', value: null } }],
       ['listLentLocks', { code: '80001' }],
     ] as const;
