@@ -62,8 +62,10 @@ export class EstateLists {
     const assets = await this.platform.read('listAssets', call, { ids }, (data, notes) =>
       toWholeAssets(data, unit, deciding, notes),
     );
+    // Some platforms list an asset twice.
+    const listed = new Map(assets.map((asset) => [asset.assetId, asset]));
     const withoutUser = (assetsOnly: string) => ({
-      assets: assets.map((asset) => joined(asset, undefined)),
+      assets: [...listed.values()].map((asset) => joined(asset, undefined)),
       accounts: new Map(),
       assetsOnly,
     });
@@ -76,10 +78,9 @@ export class EstateLists {
       return withoutUser(unreadReasonOf(error));
     }
     const byId = new Map(holders.map((each) => [each.assetId, each]));
-    const listed = new Set(assets.map(({ assetId }) => assetId));
     const others = holders.filter(({ assetId }) => !listed.has(assetId));
     const all = [
-      ...new Map(assets.map((asset) => [asset.assetId, joined(asset, byId.get(asset.assetId))])).values(),
+      ...[...listed.values()].map((asset) => joined(asset, byId.get(asset.assetId))),
       // Some platforms list virtual assets only: reading `assetList`.
       ...new Map(others.map((each) => [each.assetId, joined(undefined, each)])).values(),
     ];
