@@ -61,7 +61,7 @@ function knownRows(enterprise: string, held: HeldAsset | undefined): ReadonlyMap
  */
 function isSameAsset({ asset: one }: EstateRow, { asset: other }: EstateRow): boolean {
   const isShown = one.lent !== null && other.lent !== null;
-  const compared = ({ memberGlobalId, lent, ...asset }: EstateRow['asset']) => ({
+  const compared = ({ memberGlobalId, lent, isListed: _, ...asset }: EstateRow['asset']) => ({
     ...asset,
     ...(isShown && { memberGlobalId, lent }),
     updatedAt: null,

@@ -196,6 +196,7 @@ function joined(asset: AssetDto | undefined, holder: Holder | undefined): ReadAs
     lent: holder?.lent ?? null,
     online: holder?.online ?? null,
     isUnassigned: isFree && asset !== undefined && canBeGiven(asset),
+    isListed: asset !== undefined,
   };
 }
 

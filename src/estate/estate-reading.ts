@@ -13,7 +13,7 @@ import { changesOf } from './estate-changes.ts';
 import { EstateDirectory } from './estate-directory.ts';
 import { EstatePlatform } from './estate-platform.ts';
 import { EstateLists, type ReadAsset, type ReadLists, unreadReasonOf } from './estate-lists.ts';
-import type { EstateProduct, HeldAsset } from './estate-row.ts';
+import { type EstateProduct, type HeldAsset, isListed } from './estate-row.ts';
 import { EstateRowsStore, type KnownEnterprise } from './estate-rows-store.ts';
 import { BY_WRITE, type Change, FIRST_MS } from './estate-steps-store.ts';
 
@@ -201,7 +201,7 @@ export class EstateReading {
 
   /**
    * Stores the content of the lists at once. Products stay unchanged until they are read, and a new asset is stored together with its
-   * products. An asset without `updatedAt` came from the lists of a user, so it may still exist if those lists were not read.
+   * products. An asset that only the lists of a user had may still exist if those lists were not read.
    */
   async #keepLists(
     hold: TaskHold,
@@ -213,9 +213,7 @@ export class EstateReading {
     const told = (old: HeldAsset | undefined, held?: HeldAsset) =>
       since === null ? [] : changesOf(hold.name, old, held, since);
     const there = new Set(assets.map(({ asset }) => asset.assetId));
-    const gone = [...before].filter(
-      ([id, { asset }]) => !there.has(id) && (isWhole || asset.updatedAt !== null),
-    );
+    const gone = [...before].filter(([id, { asset }]) => !there.has(id) && (isWhole || isListed(asset)));
     await this.#change(hold, {
       gone: gone.map(([id]) => id),
       changes: gone.flatMap(([, old]) => told(old)),

@@ -6,6 +6,7 @@ import type { AssetDto } from '../order/dto/asset.dto.ts';
 import { toWholeAssets } from '../order/order.mapper.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
+import { isListed } from './estate-row.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 
 const LOOK_MS = 20_000;
@@ -70,8 +71,7 @@ export class EstateReads implements OnApplicationBootstrap, OnApplicationShutdow
     for (const [id, { asset, seenAt }] of await this.store.assets(enterprise)) {
       const now = assets.get(id);
       assets.delete(id);
-      // The list has each asset that has an `updatedAt`. Some platforms show others elsewhere.
-      const isOther = now ? textOf(now) !== textOf(asset) : asset.updatedAt !== null;
+      const isOther = now ? textOf(now) !== textOf(asset) : isListed(asset);
       if (seenAt < at && isOther) return true;
     }
     return assets.size > 0;

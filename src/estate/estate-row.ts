@@ -33,6 +33,13 @@ export interface EstateAsset {
   readonly lastOnlineAt: string | null;
   /** The asset can be given to a member and has none. False where the platform does not show who has the asset. */
   readonly isUnassigned: boolean;
+  /** The list of assets has it, and not only the lists of members. Absent in what earlier versions kept. */
+  readonly isListed?: boolean;
+}
+
+/** Returns whether the list of assets had the asset. */
+export function isListed({ isListed: is, updatedAt }: EstateAsset): boolean {
+  return is ?? updatedAt !== null;
 }
 
 export interface EstateProduct {

@@ -203,6 +203,29 @@ describe('the estate of a platform that lists virtual assets only', () => {
   });
 });
 
+it('E14 reads the assets of an enterprise that no user serves, also where one is listed twice or lacks a time', async () => {
+  const sandbox = await TestSandbox.start({ profile: { usersSee: 'own' } });
+  atEnd(() => sandbox.close());
+  const callers = [{ name: 'seller', enterprises: ['ent-meridian'] }];
+  const odd = { pointer: '/data/0/updateTime', value: null };
+  const untimed = await sandbox.fault({ operation: 'listAssets', action: { odd } });
+  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  await isState(gateway, 'ent-meridian', 'assets-only');
+  const ids = async () => (await rowsOf(gateway)).map(({ assetId }) => assetId);
+  expect(await ids()).toEqual(['ast-2001', 'ast-2002']);
+  await sandbox.heal(untimed);
+  const twice = { pointer: '/data/1/id', value: 'ast-2001' };
+  const doubled = await sandbox.fault({ operation: 'listAssets', action: { odd: twice } });
+  const seenAt = (await enterpriseOf(gateway, 'ent-meridian'))?.seenAt ?? '';
+  await refresh(gateway, 'ent-meridian');
+  await isState(gateway, 'ent-meridian', 'assets-only', seenAt);
+  expect(await ids()).toEqual(['ast-2001']);
+  await sandbox.heal(doubled);
+  await sandbox.control('PATCH', '/state/assets/ast-2001', { revoked: true });
+  await gateway.post('/v1/enterprises/ent-meridian/locks/disable', { assetNums: ['8000001003'] });
+  await until('the one that is gone is gone', async () => (await ids()).join() === 'ast-2002');
+});
+
 it('E10 reads the other assets where the products of one are refused, and tells what changes of them', async () => {
   const sandbox = await TestSandbox.start();
   atEnd(() => sandbox.close());

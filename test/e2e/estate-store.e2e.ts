@@ -431,6 +431,14 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       expect(await told(after)).toEqual(['estate.changed ent/s s%2F/1-p0']);
     });
 
+    it('E14 tells nothing of an asset that only lacks what an earlier version did not keep', () => {
+      const asset = made('u1', { products: [{ uri: 'a' }] });
+      const { lastOnlineAt, ...shown } = asset.asset;
+      const before = { ...asset, asset: { ...shown, lastOnlineAt } };
+      const after = { ...asset, asset: { ...shown, isListed: true, lastOnlineAt } };
+      expect(changesOf('ent-u', before, after, SEEN)).toEqual([]);
+    });
+
     it('E4 The end of an asset that comes is told once, with its products', async () => {
       const hold = await begun('ent-l');
       const end = Date.now() + 7 * 86_400_000 - 60_000;
