@@ -45,6 +45,32 @@ export function changesOf(
   return [...changed, ...removed.map(([, row]) => told('removed', row, row, productsSince))];
 }
 
+/** A reading and the copy before it. */
+export interface Comparison {
+  readonly enterprise: string;
+  /** The time of the enterprise's previous reading; null: this is the first one. */
+  readonly since: number | null;
+  /** What the copy had. Undefined stands for an asset that no key of the gateway opens. */
+  readonly before: ReadonlyMap<string, HeldAsset | undefined>;
+}
+
+/** Returns whether events tell what has changed of the asset. The first reading makes none, nor does an asset that could not be opened. */
+export function makesEvents({ since, before }: Comparison, { asset }: HeldAsset): boolean {
+  const isUnopened = before.has(asset.assetId) && !before.get(asset.assetId);
+  return since !== null && !isUnopened;
+}
+
+/** Returns {@link changesOf} the asset if events tell them. */
+export function changesIn(
+  comparison: Comparison,
+  old: HeldAsset | undefined,
+  now: HeldAsset | undefined,
+): EstateChange[] {
+  const held = now ?? old;
+  if (!held || !makesEvents(comparison, held)) return [];
+  return changesOf(comparison.enterprise, old, now, comparison.since ?? 0);
+}
+
 /** Returns the ids by which a write may have named the asset, or one of its products. */
 export function idsOfHeld(enterprise: string, held: HeldAsset): string[] {
   return [...new Set(estateRows(enterprise, held).flatMap(idsOf))];

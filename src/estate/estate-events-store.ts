@@ -144,15 +144,19 @@ const tellEndings = (texts: SealedTexts): Step<number, number> => ({
   decide: (_, [found], now) => {
     type Due = { enterprise: string; assetId: string; rowKey: string; endsAt: number; details: string };
     const due = rowsAs<Due & { days: number }>(found);
-    const events = due.flatMap(({ enterprise, rowKey, details }) => {
-      const held = openAsset(texts, enterprise, details);
-      const row = held && estateRows(enterprise, held).find((each) => each.rowKey === rowKey);
+    // The end of an asset that cannot be opened is told when the asset was read again.
+    const opened = due.flatMap(({ details, ...each }) => {
+      const held = openAsset(texts, each.enterprise, details);
+      return held ? [{ each, held }] : [];
+    });
+    const events = opened.flatMap(({ each: { enterprise, rowKey }, held }) => {
+      const row = estateRows(enterprise, held).find((one) => one.rowKey === rowKey);
       return row ? [eventOf(texts, 'ending', row, now)] : [];
     });
-    const told = due.map(({ details: _details, ...each }) => each);
+    const told = opened.map(({ each }) => each);
     return {
-      writes: [...(due.length > 0 ? [TELL.with({ told })] : []), ...eventWrites(events)],
-      results: () => [due.length],
+      writes: [...(told.length > 0 ? [TELL.with({ told })] : []), ...eventWrites(events)],
+      results: () => [told.length],
     };
   },
 });

@@ -9,7 +9,7 @@ import type { CallContext } from '../request/call-context.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
 import { TokenFailure } from '../token/token-failure.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
-import { changesOf } from './estate-changes.ts';
+import { changesIn, type Comparison, makesEvents } from './estate-changes.ts';
 import { EstateDirectory } from './estate-directory.ts';
 import { EstatePlatform } from './estate-platform.ts';
 import { EstateLists, type ReadAsset, type ReadLists, unreadReasonOf } from './estate-lists.ts';
@@ -36,6 +36,22 @@ const LEFT = 'No caller may see it since ';
 interface Missing {
   readonly count: number;
   readonly why: string;
+}
+
+/** What one reading needs in all its parts. */
+interface Reading extends Comparison {
+  readonly hold: TaskHold;
+  readonly known: KnownEnterprise;
+  readonly call: CallContext;
+  readonly isWhole: boolean;
+}
+
+interface FoundAsset {
+  readonly held: HeldAsset;
+  /** Its products are to be read. */
+  readonly isOpen: boolean;
+  /** It is stored together with its products. */
+  readonly isWaiting: boolean;
 }
 
 /** Another process has the task of the enterprise, so nothing was written. */
@@ -134,24 +150,21 @@ export class EstateReading {
     const isWhole = lists.assetsOnly === undefined;
     const now = lists.assets.map((asset) => this.#heldOf(asset, before.get(asset.assetId), startedAt, lists));
     const written = isWhole ? await this.store.written(hold.name, now) : undefined;
-    const assets = now.map((each) => {
-      const old = before.get(each.asset.assetId);
-      const askedAt = Math.max(known.askedAt, written?.get(each.asset.assetId) ?? -Infinity);
+    const since = known.seenAt;
+    const reading: Reading = { enterprise: hold.name, since, before, hold, known, call, isWhole };
+    const assets = now.map((each): FoundAsset => {
+      const { assetId } = each.asset;
+      const old = before.get(assetId);
+      const askedAt = Math.max(known.askedAt, written?.get(assetId) ?? -Infinity);
       const isOpen = isWhole && needsProducts(each, startedAt, askedAt);
       // A new asset makes events when its products have been read.
-      const isNew = isOpen && (old ? old.isNew : known.seenAt !== null);
-      return { isOpen, held: { ...each, isNew } };
+      const isNew = isOpen && (old ? old.isNew : makesEvents(reading, each));
+      const isWaiting = isOpen && !old && (isNew || before.has(assetId));
+      return { isOpen, isWaiting, held: { ...each, isNew } };
     });
-    const since = known.seenAt;
-    await this.#keepLists(
-      hold,
-      assets.map(({ held }) => held),
-      before,
-      since,
-      isWhole,
-    );
+    await this.#keepLists(reading, assets);
     const open = assets.filter(({ isOpen }) => isOpen).map(({ held }) => held);
-    const missing = await this.#readProducts(hold, known, open.toSorted(byAge), call);
+    const missing = await this.#readProducts(reading, open.toSorted(byAge));
     if (!missing) return GO_ON_MS;
     if (missing.count > 0) {
       const { count, why } = missing;
@@ -167,17 +180,13 @@ export class EstateReading {
   }
 
   /** Resolves to undefined if the reading stopped for an enterprise that has to be read first. An asset that fails stops no other asset. */
-  async #readProducts(
-    hold: TaskHold,
-    { now, seenAt: since }: KnownEnterprise,
-    open: readonly HeldAsset[],
-    call: CallContext,
-  ): Promise<Missing | undefined> {
+  async #readProducts(reading: Reading, open: readonly HeldAsset[]): Promise<Missing | undefined> {
+    const { hold, call, known } = reading;
     let [count, failures] = [0, 0];
     let why = 'getAssetProducts: did not come whole';
     for (const [index, held] of open.entries()) {
       if (index >= MIN_ASSETS && (await this.store.isAsked())) return undefined;
-      const at = now();
+      const at = known.now();
       let products: readonly EstateProduct[] | undefined;
       try {
         products = await this.lists.products(held.asset.assetId, call);
@@ -189,7 +198,8 @@ export class EstateReading {
       }
       if (products) {
         const read = { at, updatedAt: held.asset.updatedAt };
-        await this.#keep(hold, held, { ...held, products, read, isNew: false }, since);
+        const now = { ...held, products, read, isNew: false };
+        await this.#change(hold, { kept: [now], changes: changesIn(reading, held, now) });
       } else {
         count++;
         await this.#change(hold, { kept: [{ ...held, failedAt: at }] });
@@ -203,32 +213,22 @@ export class EstateReading {
    * Stores the content of the lists at once. Products stay unchanged until they are read, and a new asset is stored together with its
    * products. An asset that only the lists of a user had may still exist if those lists were not read.
    */
-  async #keepLists(
-    hold: TaskHold,
-    assets: readonly HeldAsset[],
-    before: ReadonlyMap<string, HeldAsset>,
-    since: number | null,
-    isWhole: boolean,
-  ): Promise<void> {
-    const told = (old: HeldAsset | undefined, held?: HeldAsset) =>
-      since === null ? [] : changesOf(hold.name, old, held, since);
-    const there = new Set(assets.map(({ asset }) => asset.assetId));
-    const gone = [...before].filter(([id, { asset }]) => !there.has(id) && (isWhole || isListed(asset)));
+  async #keepLists(reading: Reading, assets: readonly FoundAsset[]): Promise<void> {
+    const { hold, before, isWhole } = reading;
+    const there = new Set(assets.map(({ held }) => held.asset.assetId));
+    const gone = [...before].filter(
+      ([id, old]) => !there.has(id) && (isWhole || !old || isListed(old.asset)),
+    );
     await this.#change(hold, {
       gone: gone.map(([id]) => id),
-      changes: gone.flatMap(([, old]) => told(old)),
+      changes: gone.flatMap(([, old]) => changesIn(reading, old, undefined)),
     });
-    const known = assets.filter(({ isNew, asset }) => !isNew || before.has(asset.assetId));
+    const known = assets.filter(({ isWaiting }) => !isWaiting).map(({ held }) => held);
     for (let at = 0; at < known.length; at += ASSETS_PER_STEP) {
       const kept = known.slice(at, at + ASSETS_PER_STEP);
-      const changes = kept.flatMap((held) => told(before.get(held.asset.assetId), held));
+      const changes = kept.flatMap((held) => changesIn(reading, before.get(held.asset.assetId), held));
       await this.#change(hold, { kept, changes });
     }
-  }
-
-  async #keep(hold: TaskHold, old: HeldAsset, held: HeldAsset, since: number | null): Promise<void> {
-    const changes = since === null ? [] : changesOf(hold.name, old, held, since);
-    await this.#change(hold, { kept: [held], changes });
   }
 
   /** The asset as it is now, with the products that are known of it. */

@@ -68,11 +68,12 @@ export class EstateReads implements OnApplicationBootstrap, OnApplicationShutdow
     const deciding = this.readings.deciding('id', 'assetNum');
     const listed = toWholeAssets(data, this.platform.timestampUnit, deciding);
     const assets = new Map(listed.map((asset) => [asset.assetId, asset]));
-    for (const [id, { asset, seenAt }] of await this.store.assets(enterprise)) {
+    for (const [id, held] of await this.store.assets(enterprise)) {
       const now = assets.get(id);
       assets.delete(id);
-      const isOther = now ? textOf(now) !== textOf(asset) : isListed(asset);
-      if (seenAt < at && isOther) return true;
+      if (!held) return true;
+      const isOther = now ? textOf(now) !== textOf(held.asset) : isListed(held.asset);
+      if (held.seenAt < at && isOther) return true;
     }
     return assets.size > 0;
   }

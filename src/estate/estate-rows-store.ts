@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.ts';
 import { SealedTexts } from '../database/sealed-texts.ts';
-import { NOW, sql } from '../database/sql.ts';
+import { among, NOW, rows, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
+import { sealedHead } from '../kit/sealed-store/sealed-store.ts';
 import { isDue } from '../tasks/task-store.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
 import { idsOfHeld } from './estate-changes.ts';
@@ -55,6 +56,24 @@ const LOOKED: Step<undefined, undefined> = {
   decide: () => ({ writes: [LOOK.with()] }),
 };
 
+const LACKED = sql`
+  SELECT enterprise FROM estate_assets, ${rows('lacked', { head: 'text' })}
+  WHERE platform = :platform AND substr(details, 1, length(lacked.head)) = lacked.head`;
+const UNREADABLE = sql`
+  UPDATE estate_enterprises SET state = 'stale', reason = 'a removed encryption key sealed the copy'
+  WHERE platform = :platform AND seen_at IS NOT NULL AND ${among(sql`enterprise`, LACKED)}`;
+const READ_SOON = sql`
+  UPDATE tasks SET due_at = ${NOW} WHERE platform = :platform AND kind = :kind AND due_at > ${NOW} AND ${among(sql`name`, LACKED)}`;
+/** Makes the enterprises stale that have assets under encryption keys with these ids, which the gateway lacks, and lets them be read. */
+const LOSE_KEYS: Step<readonly string[], undefined> = {
+  name: 'lose keys of the estate',
+  repeatable: true,
+  decide: ([kids]) => {
+    const lacked = kids.map((kid) => ({ head: sealedHead(kid) }));
+    return { writes: [UNREADABLE.with({ lacked }), READ_SOON.with({ lacked, kind: ESTATE })] };
+  },
+};
+
 /**
  * An enterprise of the copy. Times are in ms since the epoch. `askedAt` is the time of the last refresh by a caller. It is 1 if only a write has
  * named the enterprise, and 0 if neither has.
@@ -77,6 +96,10 @@ export class EstateRowsStore {
     private readonly texts: SealedTexts,
   ) {
     this.#change = changeWith(texts);
+    database.trust.onLackedKeys(async (kids) => {
+      // A database that takes no writes now must not keep the gateway from starting.
+      await database.step(LOSE_KEYS, kids).catch(() => undefined);
+    });
   }
 
   async want(enterprises: Iterable<string>, why: ReadingCall['why']): Promise<void> {
@@ -155,15 +178,14 @@ export class EstateRowsStore {
     return (await this.database.read(isDue(ESTATE, -FIRST_MS))).length > 0;
   }
 
-  /** Returns all assets of an enterprise. An asset that cannot be opened is left out, and so is read again. */
-  async assets(enterprise: string): Promise<Map<string, HeldAsset>> {
-    const found = new Map<string, HeldAsset>();
+  /** Returns all assets of an enterprise. Undefined stands for an asset that no key of the gateway opens. */
+  async assets(enterprise: string): Promise<Map<string, HeldAsset | undefined>> {
+    const found = new Map<string, HeldAsset | undefined>();
     for (let after = ''; ;) {
       const query = ASSETS.with({ enterprise, after, most: MAX_READ });
       const part = await this.database.read<{ id: string; details: string }>(query);
       for (const { id, details } of part) {
-        const held = openAsset(this.texts, enterprise, details);
-        if (held) found.set(id, held);
+        found.set(id, openAsset(this.texts, enterprise, details));
         after = id;
       }
       if (part.length < MAX_READ) return found;

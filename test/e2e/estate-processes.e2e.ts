@@ -226,6 +226,28 @@ it('E14 reads the assets of an enterprise that no user serves, also where one is
   await until('the one that is gone is gone', async () => (await ids()).join() === 'ast-2002');
 });
 
+it('E15 A copy whose encryption key was removed is incomplete until it is read again, and makes no events', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  const environment = await onPostgres();
+  const callers = [{ name: 'seller', enterprises: ['ent-meridian'] }];
+  const first = await TestGateway.start(sandbox, environment, callers);
+  await isState(first, 'ent-meridian', 'whole');
+  await first.stop();
+  await sandbox.control('PATCH', '/state/assets/ast-2002', { revoked: true });
+  const ids = await sandbox.fault({ operation: 'listAssets', action: { code: '80001' } });
+  const rekeyed = { ...environment, ENCRYPTION_KEYS: newEncryptionKey('k2') };
+  const second = ended(await TestGateway.start(sandbox, rekeyed, callers));
+  expect((await second.get(LIST)).headers.get('x-estate-incomplete')).toBe('1');
+  await sandbox.heal(ids);
+  await refresh(second, 'ent-meridian');
+  await isState(second, 'ent-meridian', 'whole');
+  const own = (name: string) => name.startsWith('ent-meridian');
+  expect(namesOf(await rowsOf(second))).toEqual((await atPlatform(sandbox)).filter(own));
+  const { body } = await second.get('/v1/events?type=estate.added,estate.changed,estate.removed');
+  expect(body['items']).toEqual([]);
+});
+
 it('E10 reads the other assets where the products of one are refused, and tells what changes of them', async () => {
   const sandbox = await TestSandbox.start();
   atEnd(() => sandbox.close());
