@@ -1,4 +1,4 @@
-import { type EstateRow, type HeldAsset, estateRows } from './estate-row.ts';
+import { type EstateRow, estateRows, type HeldAsset, isListed } from './estate-row.ts';
 
 /** A change of a row between two readings. It becomes an event, unless a write through the gateway made it. */
 export interface EstateChange {
@@ -29,7 +29,12 @@ export function changesOf(
     ids: [...new Set([...idsOf(was), ...idsOf(row)])],
     since: from,
   });
-  if (!before) return after?.isNew === true ? [] : [...now.values()].map((row) => told('added', row));
+  if (!before && after?.isNew !== true) {
+    // If no products are shown, nothing says which order has made the asset.
+    const orders = after?.read ? [] : [enterprise, after?.asset.customerId ?? ''].map((of) => orderIn(of));
+    return [...now.values()].map((row) => ({ ...told('added', row), ids: [...idsOf(row), ...orders] }));
+  }
+  if (!before) return [];
   if (!after) return [...old.values()].map((row) => told('removed', row));
   if (before.isNew && !after.isNew) return [...now.values()].map((row) => told('added', row));
   if (!before.read && after.read) return [];
@@ -52,12 +57,18 @@ export interface Comparison {
   readonly since: number | null;
   /** What the copy had. Undefined stands for an asset that no key of the gateway opens. */
   readonly before: ReadonlyMap<string, HeldAsset | undefined>;
+  /** A user was shown what the copy had. */
+  readonly wasShown: boolean;
 }
 
-/** Returns whether events tell what has changed of the asset. The first reading makes none, nor does an asset that could not be opened. */
-export function makesEvents({ since, before }: Comparison, { asset }: HeldAsset): boolean {
-  const isUnopened = before.has(asset.assetId) && !before.get(asset.assetId);
-  return since !== null && !isUnopened;
+/**
+ * Returns whether events tell what has changed of the asset. The first reading makes none. Neither does an asset that could not be opened, nor
+ * one that only users are shown, where no user was shown anything before.
+ */
+export function makesEvents({ since, before, wasShown }: Comparison, { asset }: HeldAsset): boolean {
+  const { assetId } = asset;
+  const isComparable = before.has(assetId) ? before.get(assetId) !== undefined : wasShown || isListed(asset);
+  return since !== null && isComparable;
 }
 
 /** Returns {@link changesOf} the asset if events tell them. */
@@ -104,9 +115,9 @@ export function allAssetsOf(customerId: string): string {
   return `all assets of ${customerId}`;
 }
 
-/** Stands for an order by its number in the orders of one enterprise. */
-export function orderIn(enterpriseGlobalId: string, channelOrderId: string): string {
-  return `order ${channelOrderId} of ${enterpriseGlobalId}`;
+/** Stands for an order of an enterprise or customer by its number; without a number, for any purchase. */
+export function orderIn(owner: string, channelOrderId = ''): string {
+  return `order ${channelOrderId} of ${owner}`;
 }
 
 function idsOf({ enterpriseGlobalId, asset, product }: EstateRow): string[] {

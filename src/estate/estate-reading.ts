@@ -151,7 +151,10 @@ export class EstateReading {
     const now = lists.assets.map((asset) => this.#heldOf(asset, before.get(asset.assetId), startedAt, lists));
     const written = isWhole ? await this.store.written(hold.name, now) : undefined;
     const since = known.seenAt;
-    const reading: Reading = { enterprise: hold.name, since, before, hold, known, call, isWhole };
+    const opened = [...before.values()].filter((each) => each !== undefined);
+    const wasShown =
+      known.state === 'whole' || opened.some(({ read, asset }) => read !== null || asset.lent !== null);
+    const reading: Reading = { enterprise: hold.name, since, before, wasShown, hold, known, call, isWhole };
     const assets = now.map((each): FoundAsset => {
       const { assetId } = each.asset;
       const old = before.get(assetId);

@@ -77,9 +77,15 @@ function idsIn(named: object): { readonly ids: readonly string[]; readonly isLat
   const look = (value: unknown, field = '') => {
     if (Array.isArray(value)) for (const each of value) look(each, field);
     else if (typeof value === 'object' && value !== null) {
-      const { orderType = 'new_buy', srcLicenseOrderId, customerId } = value as Record<string, unknown>;
-      const isOfAll = orderType !== 'new_buy' && srcLicenseOrderId === undefined;
-      if (isOfAll && typeof customerId === 'string') ids.add(allAssetsOf(customerId));
+      const { orderType, srcLicenseOrderId, customerId, enterpriseGlobalId } = value as Record<
+        string,
+        unknown
+      >;
+      const isOfAll = orderType !== undefined && srcLicenseOrderId === undefined;
+      if (orderType === 'new_buy') {
+        for (const owner of [enterpriseGlobalId, customerId])
+          if (typeof owner === 'string') ids.add(orderIn(owner));
+      } else if (isOfAll && typeof customerId === 'string') ids.add(allAssetsOf(customerId));
       for (const [name, each] of Object.entries(value)) look(each, name);
     } else if (field === 'syncMode') isLater ||= value === 'async';
     else if (typeof value !== 'string' || value === '') return;

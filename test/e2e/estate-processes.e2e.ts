@@ -62,6 +62,20 @@ describe('the estate of a platform whose users see their own enterprise only', (
     expect((await enterpriseOf(gateway, 'ent-meridian'))?.reason).toMatch(/^listAssetNums: /);
   });
 
+  it('E16 tells nothing of an asset that an order of a caller has made', async () => {
+    await isState(gateway, 'ent-meridian', 'assets-only');
+    const before = (await rowsOf(gateway)).length;
+    const item = {
+      ...{ orderType: 'new_buy', licenseType: 'softkey' },
+      customer: { customerId: 'cus-meridian-default', enterpriseGlobalId: 'ent-meridian' },
+      assets: [{ products: [{ productUri: 'draft.pro' }] }],
+    };
+    const order = { channelCode: 'partner', channelOrderId: 'SO-E16', items: [item] };
+    expect((await gateway.post('/v1/license-orders', order)).status).toBe(201);
+    await until('the copy has it', async () => (await rowsOf(gateway)).length > before);
+    expect((await gateway.get('/v1/events?type=estate.added')).body['items']).toEqual([]);
+  });
+
   it('shows callers of the package and of the command that rows may be missing', async () => {
     await refresh(gateway, 'ent-meridian');
     await isState(gateway, 'ent-meridian', 'assets-only');
@@ -201,6 +215,22 @@ describe('the estate of a platform that lists virtual assets only', () => {
     const removed = (body['items'] as { subject: string }[]).map(({ subject }) => subject);
     expect(new Set(removed)).toEqual(new Set(['ent-harbour/ast-1001']));
   });
+});
+
+it('E16 tells nothing of the assets that only a user is shown, from when on a user is shown them', async () => {
+  const sandbox = await TestSandbox.start({ profile: { assetList: 'virtual' } });
+  atEnd(() => sandbox.close());
+  const hidden = await sandbox.fault({ operation: 'listAssetNums', action: { code: '60017' } });
+  const callers = [{ name: 'seller', enterprises: ['ent-harbour'] }];
+  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  await isState(gateway, 'ent-harbour', 'assets-only');
+  const before = (await rowsOf(gateway)).map(({ assetId }) => assetId);
+  expect(before).not.toContain('ast-1005');
+  await sandbox.heal(hidden);
+  await refresh(gateway, 'ent-harbour');
+  await isState(gateway, 'ent-harbour', 'whole');
+  expect((await rowsOf(gateway)).map(({ assetId }) => assetId)).toContain('ast-1005');
+  expect((await gateway.get('/v1/events?type=estate.added')).body['items']).toEqual([]);
 });
 
 it('E14 reads the assets of an enterprise that no user serves, also where one is listed twice or lacks a time', async () => {
