@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { EstateConfig } from '../config/app-config.ts';
+import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Generations } from '../read-cache/read-keys.ts';
 import { inBackground } from '../shared/edge.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
@@ -9,7 +11,10 @@ import { EstateRowsStore } from './estate-rows-store.ts';
 const DAY_MS = 86_400_000;
 /** The names of the fields of the platform's requests, and of records of orders, that contain ids, or numbers of assets and orders. */
 const IDS = /(?:I[dD]|Num|No|(?:add|delete)Asset)s?$|^borrowedUsbKey$/;
+/** The most ids, and the most enterprises, that wait for the database. */
 const MAX_IDS = 10_000;
+/** The time after which notes are written again that the database did not take. */
+const AGAIN_MS = 2_000;
 
 /** Lets the enterprises that a write of this process may have changed be read next. Notes the ids that it sent, whose changes make no events. */
 @Injectable()
@@ -19,6 +24,7 @@ export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationSh
   readonly #named = new Map<string, number>();
   #isNoting = false;
   #noting = Promise.resolve();
+  readonly #closing = new AbortController();
 
   constructor(
     private readonly config: EstateConfig,
@@ -31,21 +37,25 @@ export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationSh
     if (this.config.refreshMs === undefined) return;
     this.upstream.onWrite(({ ids, body, mayBeAccepted }) => this.#add({ ids, body }, mayBeAccepted));
     this.generations.onWrite((enterprises, order) => {
-      for (const each of enterprises) this.#written.add(each);
+      for (const each of enterprises) if (this.#written.size < MAX_IDS) this.#written.add(each);
       this.#add({ order }, true);
     });
   }
 
   async beforeApplicationShutdown(): Promise<void> {
+    this.#closing.abort();
     await this.#noting;
   }
 
   #add(named: object, mayBeAccepted: boolean): void {
     const { ids, isLater } = idsIn(named);
     const forMs = isLater && mayBeAccepted ? DAY_MS : 0;
-    for (const id of ids)
-      if (this.#named.size < MAX_IDS) this.#named.set(id, Math.max(forMs, this.#named.get(id) ?? 0));
+    for (const id of ids) this.#name(id, forMs);
     this.#note();
+  }
+
+  #name(id: string, forMs: number): void {
+    if (this.#named.size < MAX_IDS) this.#named.set(id, Math.max(forMs, this.#named.get(id) ?? 0));
   }
 
   /** Writes that end while the database notes others are noted together. */
@@ -61,9 +71,18 @@ export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationSh
       const [named, written] = [[...this.#named], [...this.#written]];
       this.#named.clear();
       this.#written.clear();
-      // While the database is away, the next regular reading has to see the change.
-      await this.store.note(named).catch(() => undefined);
-      await this.store.want(written, 'written').catch(() => undefined);
+      try {
+        // The ids come first: a reading that finds the change has to know them.
+        await this.store.note(named);
+        await this.store.want(written, 'written');
+      } catch (error) {
+        if (!(error instanceof DatabaseUnavailable) || !error.isAway) continue;
+        for (const [id, forMs] of named) this.#name(id, forMs);
+        for (const each of written) this.#written.add(each);
+        const { signal } = this.#closing;
+        await sleep(AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
+        if (signal.aborted) break;
+      }
     }
     this.#isNoting = false;
   }

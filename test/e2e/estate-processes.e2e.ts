@@ -17,6 +17,7 @@ import {
   isState,
   SUMMARY,
 } from '../support/estate.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { askDatabase } from '../support/postgres.ts';
@@ -276,6 +277,36 @@ it('E15 A copy whose encryption key was removed is incomplete until it is read a
   expect(namesOf(await rowsOf(second))).toEqual((await atPlatform(sandbox)).filter(own));
   const { body } = await second.get('/v1/events?type=estate.added,estate.changed,estate.removed');
   expect(body['items']).toEqual([]);
+});
+
+it('E17 A write that ends while the database is away is read, and not told, once the database is back', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  const environment = await onPostgres();
+  const { hostname, port } = new URL(environment.DATABASE_URL);
+  const proxy = await FaultProxy.start(Number(port), hostname);
+  atEnd(() => proxy.close());
+  const address = Object.assign(new URL(environment.DATABASE_URL), {
+    hostname: '127.0.0.1',
+    port: String(proxy.port),
+  });
+  const callers = [{ name: 'seller', enterprises: ['ent-harbour'] }];
+  const through = { ...environment, DATABASE_URL: address.href };
+  const gateway = ended(await TestGateway.start(sandbox, through, callers));
+  await isState(gateway, 'ent-harbour', 'whole');
+  await proxy.add({ toxic: 'down' });
+  const path = '/v1/enterprises/ent-harbour/members/mem-harbour-anna/asset-nums';
+  expect((await gateway.request('PATCH', path, { body: { assign: ['8000001009'] } })).status).toBe(200);
+  await until('a note was lost', async () => (await gateway.get(LIST)).status === 503);
+  await proxy.clear();
+  await until('the copy shows who has it', async () => {
+    const { status, body } = await gateway.get(`${LIST}?find=8000001009`);
+    return (
+      status === 200 &&
+      (body['items'] as { memberGlobalId: unknown }[])[0]?.memberGlobalId === 'mem-harbour-anna'
+    );
+  });
+  expect((await gateway.get('/v1/events?type=estate.changed')).body['items']).toEqual([]);
 });
 
 it('E10 reads the other assets where the products of one are refused, and tells what changes of them', async () => {
