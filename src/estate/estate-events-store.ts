@@ -149,7 +149,11 @@ const tellEndings = (texts: SealedTexts): Step<number, number> => ({
       const held = openAsset(texts, each.enterprise, details);
       return held ? [{ each, held }] : [];
     });
-    const events = opened.flatMap(({ each: { enterprise, rowKey }, held }) => {
+    // An end that has come near at several distances is told once.
+    const ends = new Map(
+      opened.map((one) => [JSON.stringify([one.each.enterprise, one.each.assetId, one.each.rowKey]), one]),
+    );
+    const events = [...ends.values()].flatMap(({ each: { enterprise, rowKey }, held }) => {
       const row = estateRows(enterprise, held).find((one) => one.rowKey === rowKey);
       return row ? [eventOf(texts, 'ending', row, now)] : [];
     });

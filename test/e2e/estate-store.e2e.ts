@@ -492,6 +492,21 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       await events.tellEndings();
       expect(await told(after)).toEqual(['estate.ending ent-r r1-p0']);
     });
+
+    it('E11 An end that came near at several distances while no gateway ran is told once', async () => {
+      const hold = await begun('ent-v');
+      const day = 86_400_000;
+      const asset = made('v1', { member: 'mem-v', ends: Date.now() + 6 * day, products: [{ uri: 'a' }] });
+      await rows.change(hold, { state });
+      await events.tellEndings();
+      await rows.change(hold, { kept: [asset] });
+      const after = await feed.newest();
+      const ago = sql`UPDATE estate_turns SET told_at = told_at - 5184000000 WHERE platform = :platform`;
+      await database.step({ name: 'ago', decide: () => ({ writes: [ago.with()] }) }, undefined);
+      await events.tellEndings();
+      const of = (id: string) => id.includes('ent-v');
+      expect((await told(after)).filter(of)).toEqual(['estate.ending ent-v v1-p0']);
+    });
   });
 
   it('gives all replicas together two turns a second at most', async () => {
