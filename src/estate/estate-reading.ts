@@ -30,7 +30,9 @@ const ASSETS_PER_STEP = 100;
 /** After this number of failures one after the other the platform is away, and the reading ends. */
 const MAX_FAILURES = 3;
 
+/** The reasons for which an enterprise is forgotten after a day. The time of the first reading that met it follows. */
 const LEFT = 'No caller may see it since ';
+const GONE = 'The platform does not know it since ';
 
 /** The number of assets whose products are missing after a reading, and the reason for the last of them. */
 interface Missing {
@@ -77,7 +79,7 @@ export class EstateReading {
     try {
       known = await this.store.enterprise(hold.name);
       if (!known) return undefined;
-      if (!this.directory.isWanted(hold.name)) return await this.#leave(hold, known);
+      if (!this.directory.isWanted(hold.name)) return await this.#leave(hold, known, LEFT);
       // The reading is for a write alone if no caller has asked for a refresh since.
       if (known.isJustRead && known.askedAt < (known.seenAt ?? 0)) {
         await this.store.want([hold.name], 'written');
@@ -90,8 +92,9 @@ export class EstateReading {
       if (error instanceof DatabaseUnavailable || isMaintenance(error)) return SOON_MS;
       const reason = reasonOf(error);
       if (!known || reason === undefined) throw error;
-      if (this.#isOnlyAskedFor(known) && (await this.platform.isUnknown(hold.name, error, hold.over)))
-        return await this.#forget(hold, reason);
+      const isNamed = this.directory.isNamed(hold.name);
+      if (!isNamed && (await this.platform.isUnknown(hold.name, error, hold.over)))
+        return await this.#lose(hold, known, reason);
       await this.#end(hold, known, reason).catch(() => undefined);
       return this.#failedMs;
     }
@@ -103,6 +106,13 @@ export class EstateReading {
 
   get #failedMs(): number {
     return Math.min(this.#refreshMs, FAILED_MS);
+  }
+
+  /** An enterprise that was read may come back, for example if the platform restores it. */
+  async #lose(hold: TaskHold, known: KnownEnterprise, reason: string): Promise<number | undefined> {
+    if (this.#isOnlyAskedFor(known)) return this.#forget(hold, reason);
+    const state = known.seenAt === null ? 'unread' : 'stale';
+    return this.#leave(hold, { ...known, state }, GONE).catch(() => SOON_MS);
   }
 
   /** Forgets an enterprise that only a caller knows. Otherwise it would count in every list as one that is missing. */
@@ -126,10 +136,14 @@ export class EstateReading {
    * Forgets the enterprise a day after the first call, and not at once. The caller's entry may come back, for example while replicas have
    * different callers files. Until then, the enterprise's `reason` keeps the time of the first call.
    */
-  async #leave(hold: TaskHold, { state, seenAt, reason }: KnownEnterprise): Promise<number | undefined> {
-    const leftAt = reason?.startsWith(LEFT) ? Date.parse(reason.slice(LEFT.length)) : undefined;
+  async #leave(
+    hold: TaskHold,
+    { state, seenAt, reason }: KnownEnterprise,
+    why: string,
+  ): Promise<number | undefined> {
+    const leftAt = reason?.startsWith(why) ? Date.parse(reason.slice(why.length)) : undefined;
     if (leftAt === undefined) {
-      const left = LEFT + new Date().toISOString();
+      const left = why + new Date().toISOString();
       await this.#change(hold, { state: { state, seenAt, reason: left } });
     } else if (Date.now() - leftAt >= DAY_MS) {
       await this.#change(hold, { isForgotten: true });

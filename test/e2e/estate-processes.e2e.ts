@@ -309,6 +309,30 @@ it('E17 A write that ends while the database is away is read, and not told, once
   expect((await gateway.get('/v1/events?type=estate.changed')).body['items']).toEqual([]);
 });
 
+it('E18 An enterprise that the platform does not know any more is incomplete for a day, and then forgotten', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  const environment = await onPostgres();
+  const callers = [{ name: 'seller', enterprises: ['*'], channels: [] }];
+  const gateway = ended(await TestGateway.start(sandbox, environment, callers));
+  await sandbox.control('POST', '/snapshots/before');
+  const made = await gateway.post('/v1/enterprises', { crmCustomerId: 'CRM-9018', customerName: 'Passing' });
+  const id = String(made.body['enterpriseGlobalId']);
+  await isState(gateway, id, 'whole');
+  await sandbox.control('POST', '/snapshots/before/restore');
+  const ask = (statement: string) => askDatabase(environment.DATABASE_URL, statement);
+  const readAgain = () => ask(`UPDATE tasks SET due_at = 0 WHERE kind = 'estate'`);
+  await readAgain();
+  const gone = async () => (await enterpriseOf(gateway, id))?.reason ?? 'forgotten';
+  await until('it is missed', async () => (await gone()).startsWith('The platform does not know it since 2'));
+  expect((await gateway.get(LIST)).headers.get('x-estate-incomplete')).not.toBeNull();
+  await ask(
+    `UPDATE estate_enterprises SET reason = 'The platform does not know it since 2026-01-01T00:00:00.000Z'`,
+  );
+  await readAgain();
+  await until('it is forgotten', async () => (await gone()) === 'forgotten');
+});
+
 it('E10 reads the other assets where the products of one are refused, and tells what changes of them', async () => {
   const sandbox = await TestSandbox.start();
   atEnd(() => sandbox.close());
