@@ -12,14 +12,13 @@ import { readList } from '../upstream/wire/reader.ts';
 import { EstateEvents } from './estate-events-store.ts';
 import { isMaintenance } from '../maintenance/state/maintenance.ts';
 import { EstatePlatform } from './estate-platform.ts';
-import { EstateRowsStore } from './estate-rows-store.ts';
+import { ALL, EstateRowsStore } from './estate-rows-store.ts';
 import { WRITTEN } from './estate-steps-store.ts';
 
 /** How often the callers file and the orders are looked through. */
 const LOOK_MS = 60_000;
 /** The name of the task that searches for all enterprises and all endings. */
 export const ALL_LOOKS = 'all';
-const ALL = '*';
 
 /**
  * Finds the enterprises to read: those that entries of callers name; and if an entry has all of them, those that placed orders named, and
@@ -46,7 +45,10 @@ export class EstateDirectory {
 
   /** Returns whether an entry of a caller names the enterprise. */
   isNamed(enterpriseGlobalId: string): boolean {
-    return this.callers.all.some(({ grants }) => grants.enterprises.has(enterpriseGlobalId));
+    return (
+      enterpriseGlobalId !== ALL &&
+      this.callers.all.some(({ grants }) => grants.enterprises.has(enterpriseGlobalId))
+    );
   }
 
   /** Resolves to the ms until the next search. Undefined for the task of a written enterprise, which is done then. */
@@ -72,7 +74,7 @@ export class EstateDirectory {
   }
 
   async #add(found: readonly string[]): Promise<void> {
-    const ids = new Set(found.filter((each) => each !== ALL && each !== '' && this.isWanted(each)));
+    const ids = new Set(found.filter((each) => each !== '' && this.isWanted(each)));
     await this.store.want(ids, 'named');
   }
 

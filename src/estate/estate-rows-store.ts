@@ -23,6 +23,8 @@ import {
 } from './estate-steps-store.ts';
 import { keysOf, openAsset } from './sealed-assets.ts';
 
+/** What callers' entries have for all enterprises. A path may name it, too. */
+export const ALL = '*';
 const MAX_READ = 1_000;
 /** The number of assets for which noted writes are looked up at once. */
 const ASSETS_PER_LOOK = 100;
@@ -103,7 +105,8 @@ export class EstateRowsStore {
   }
 
   async want(enterprises: Iterable<string>, why: ReadingCall['why']): Promise<void> {
-    await Promise.all([...enterprises].map((enterprise) => this.database.step(want, { enterprise, why })));
+    const wanted = [...enterprises].filter((each) => each !== ALL);
+    await Promise.all(wanted.map((enterprise) => this.database.step(want, { enterprise, why })));
   }
 
   /** Notes ids that writes named, each with the ms in which its write may still be carried out. */

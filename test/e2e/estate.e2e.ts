@@ -126,6 +126,7 @@ describe('the estate', () => {
 
   it('forgets what a caller names and the platform does not know: it is not missing in the lists of all', async () => {
     await refresh(gateway, 'ent-nowhere');
+    await gateway.post('/v1/enterprises/*/locks/disable', { assetNums: ['8000001003'] });
     await gateway.post('/v1/enterprises/ent-mistyped/locks/disable', { assetNums: ['8000001003'] });
     const known = async () =>
       (await enterprisesOf(gateway)).map(({ enterpriseGlobalId }) => enterpriseGlobalId);
