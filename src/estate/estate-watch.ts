@@ -7,7 +7,7 @@ import { EstateRowsStore } from './estate-rows-store.ts';
 const DAY_MS = 86_400_000;
 const LOOK_MS = 60_000;
 
-/** Tells operators how many enterprises were not read for a day, and how old the oldest part of the copy is. */
+/** Tells operators how many enterprises could not be read for a day, and how old the oldest part of the copy is. */
 @Injectable()
 export class EstateWatch implements OnApplicationBootstrap, OnApplicationShutdown {
   #endPoll: (() => void) | undefined;
@@ -27,15 +27,21 @@ export class EstateWatch implements OnApplicationBootstrap, OnApplicationShutdow
     this.#endPoll?.();
   }
 
-  /** Counts the enterprises that were not read for a day. Rejects where the database cannot be read. */
+  /** Counts the enterprises that could not be read for a day. Rejects where the database cannot be read. */
   async unread(): Promise<number> {
-    return this.config.refreshMs === undefined ? 0 : (await this.store.unread(Date.now() - DAY_MS)).unread;
+    return this.config.refreshMs === undefined ? 0 : (await this.store.unread(this.#since)).unread;
+  }
+
+  /** An enterprise is read so rarely that its last reading may be older than a day. */
+  get #since(): number {
+    const { refreshMs = 0 } = this.config;
+    return Date.now() - DAY_MS - (refreshMs < DAY_MS ? 0 : refreshMs);
   }
 
   /** While the database is away, the figures stay as they were. */
   async #look(): Promise<void> {
     const now = Date.now();
-    const found = await this.store.unread(now - DAY_MS).catch(() => undefined);
+    const found = await this.store.unread(this.#since).catch(() => undefined);
     if (!found) return;
     const { unread, oldestAt } = found;
     this.metrics.set('gateway_estate_unread_enterprises', {}, unread);

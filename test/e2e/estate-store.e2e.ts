@@ -6,11 +6,13 @@ import { sql } from '../../src/database/sql.ts';
 import { EventStore } from '../../src/events/log/event-store.ts';
 import { allAssetsOf, changesOf } from '../../src/estate/estate-changes.ts';
 import { EstateEvents } from '../../src/estate/estate-events-store.ts';
+import { EstateWatch } from '../../src/estate/estate-watch.ts';
 import { EstateListStore, type WantedRows } from '../../src/estate/estate-list-store.ts';
 import { type EstateOrder, estateOrders } from '../../src/estate/estate-filters-store.ts';
 import type { HeldAsset } from '../../src/estate/estate-row.ts';
 import { EstateRowsStore } from '../../src/estate/estate-rows-store.ts';
 import { ESTATE, LOOKS, MIN_GAP_MS } from '../../src/estate/estate-steps-store.ts';
+import { Metrics } from '../../src/observability/metrics.ts';
 import { countWrites, groupOf, groupWrites } from '../../src/order-ledger/order-counts-store.ts';
 import { end as endTask, take } from '../../src/tasks/task-store.ts';
 import type { TaskHold } from '../../src/tasks/task-worker.ts';
@@ -507,6 +509,17 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       const of = (id: string) => id.includes('ent-v');
       expect((await told(after)).filter(of)).toEqual(['estate.ending ent-v v1-p0']);
     });
+  });
+
+  it('counts an enterprise as unread a day after it was to be read, also where that is more than a day', async () => {
+    const hold = await begun('ent-late');
+    const day = 86_400_000;
+    const unread = (refreshMs: number) => new EstateWatch({ refreshMs }, rows, new Metrics()).unread();
+    const before = [await unread(day / 4), await unread(2 * day)];
+    const state = { state: 'stale', reason: 'away', seenAt: Date.now() - 2.5 * day } as const;
+    await rows.change(hold, { state });
+    const after = [await unread(day / 4), await unread(2 * day)];
+    expect(after.map((count, at) => count - (before[at] ?? 0))).toEqual([1, 0]);
   });
 
   it('gives all replicas together two turns a second at most', async () => {
