@@ -165,6 +165,9 @@ const tellEndings = (texts: SealedTexts): Step<number, number> => ({
   },
 });
 const TOLD_AT = sql`SELECT told_at AS "toldAt" FROM estate_turns WHERE platform = :platform`;
+const OLDER = sql`
+  SELECT enterprise FROM estate_enterprises
+  WHERE platform = :platform AND state IN ('whole', 'assets-only') AND seen_at < :toldAt LIMIT 1`;
 const NOTE_TOLD = sql`
   INSERT INTO estate_turns (platform, next_at, version, told_at) VALUES (:platform, 0, 0, ${NOW})
   ON CONFLICT (platform) DO UPDATE SET told_at = ${NOW}`;
@@ -188,10 +191,16 @@ export class EstateEvents {
     this.#tellEndings = tellEndings(texts);
   }
 
-  /** Makes the events of rows that end 60, 30, 7 and 1 days from now, and those that became due since the last call. */
+  /**
+   * Makes the events of rows that end 60, 30, 7 and 1 days from now, and those that became due since the last call. If no gateway ran for more
+   * than a day, it waits until the enterprises were read again, a day at most, because what the copy says of ends may have changed.
+   */
   async tellEndings(): Promise<void> {
     const [last] = await this.database.read<{ toldAt: number | null }>(TOLD_AT.with());
-    const lateMs = Math.max(LATE_MS, Date.now() - (last?.toldAt ?? Infinity));
+    const toldAt = last?.toldAt ?? Infinity;
+    const lateMs = Math.max(LATE_MS, Date.now() - toldAt);
+    const mayWait = lateMs > LATE_MS && performance.now() < DAY_MS;
+    if (mayWait && (await this.database.read(OLDER.with({ toldAt }))).length > 0) return;
     while ((await this.database.step(this.#tellEndings, lateMs)) === MAX_TOLD);
     await this.database.step(END_TELLING, undefined);
   }

@@ -340,6 +340,12 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       events = new EstateEvents(database, texts);
     });
     const state = { state: 'whole', reason: null, seenAt: SEEN } as const;
+    /** All enterprises are read. */
+    async function nowRead(): Promise<void> {
+      const read = sql`UPDATE estate_enterprises SET seen_at = :at WHERE platform = :platform`;
+      const decide = () => ({ writes: [read.with({ at: Date.now() })] });
+      await database.step({ name: 'read', decide }, undefined);
+    }
     /** What each event since then tells. */
     async function told(after: string): Promise<string[]> {
       const { found } = await feed.read(after, 100);
@@ -490,6 +496,11 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       const after = await feed.newest();
       const ago = sql`UPDATE estate_turns SET told_at = told_at - 432000000 WHERE platform = :platform`;
       await database.step({ name: 'ago', decide: () => ({ writes: [ago.with()] }) }, undefined);
+      // The copy of this enterprise is from before that time.
+      await rows.change(hold, { state: { ...state, seenAt: 1 } });
+      await events.tellEndings();
+      expect(await told(after)).toEqual([]);
+      await nowRead();
       await events.tellEndings();
       await events.tellEndings();
       expect(await told(after)).toEqual(['estate.ending ent-r r1-p0']);
@@ -505,6 +516,7 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       const after = await feed.newest();
       const ago = sql`UPDATE estate_turns SET told_at = told_at - 5184000000 WHERE platform = :platform`;
       await database.step({ name: 'ago', decide: () => ({ writes: [ago.with()] }) }, undefined);
+      await nowRead();
       await events.tellEndings();
       const of = (id: string) => id.includes('ent-v');
       expect((await told(after)).filter(of)).toEqual(['estate.ending ent-v v1-p0']);
