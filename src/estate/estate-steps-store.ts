@@ -40,7 +40,7 @@ const KNOWN = sql`
   WHERE platform = :platform AND ${among(sql`enterprise`, sql`SELECT enterprise FROM ${NAMED}`)}`;
 const ADD = sql`
   INSERT INTO estate_enterprises (platform, enterprise, state, added_at, asked_at)
-  SELECT CAST(:platform AS text), enterprise, 'unread', ${NOW}, 0 FROM ${NAMED} WHERE 1 = 1 ON CONFLICT DO NOTHING`;
+  VALUES (:platform, :enterprise, 'unread', ${NOW}, :askedAt) ON CONFLICT DO NOTHING`;
 const ASKED = sql`UPDATE estate_enterprises SET asked_at = :askedAt WHERE ${OF_ENTERPRISE}`;
 /** The value of `asked_at` of an enterprise that only a write has named. A refresh has its time there. */
 export const BY_WRITE = 1;
@@ -67,34 +67,21 @@ export const want: Step<ReadingCall, undefined> = {
     type Row = Record<'askedAt' | 'seenAt', number> & { readonly enterprise: string };
     const known = new Map(rowsAs<Row>(found).map((row) => [row.enterprise, row]));
     const isWithin = (ms: number, at = 0) => Math.abs(now - at) < ms;
-    const fresh = wanted.filter(({ enterprise }) => !known.has(enterprise));
-    const later = wanted.flatMap(({ enterprise, why }) => {
-      const { seenAt } = known.get(enterprise) ?? {};
-      const isLater = why === 'written' && seenAt !== undefined && isWithin(ONE_WRITTEN_MS, seenAt);
-      return isLater ? [{ name: WRITTEN + enterprise, dueAt: seenAt + ONE_WRITTEN_MS }] : [];
+    const writes = wanted.flatMap(({ enterprise, why }) => {
+      const row = known.get(enterprise);
+      const isWritten = why === 'written' && row !== undefined;
+      if (isWritten && isWithin(ONE_WRITTEN_MS, row.seenAt))
+        return addTasksAt(LOOKS, [{ name: WRITTEN + enterprise, dueAt: row.seenAt + ONE_WRITTEN_MS }]);
+      const isAsked = why === 'asked' && !isWithin(ONE_REFRESH_MS, row?.askedAt);
+      const isNext = isWritten || isAsked;
+      const task = { name: enterprise, ...(isNext && { dueAt: now + FIRST_MS }) };
+      return [
+        ...(row ? [] : [ADD.with({ enterprise, askedAt: why === 'written' ? BY_WRITE : 0 })]),
+        ...(isAsked ? [ASKED.with({ enterprise, askedAt: now })] : []),
+        ...(isNext || !row ? addTasksAt(ESTATE, [task]) : []),
+      ];
     });
-    const next = wanted.filter(({ enterprise, why }) => {
-      const { askedAt, seenAt } = known.get(enterprise) ?? {};
-      if (why === 'written') return known.has(enterprise) && !isWithin(ONE_WRITTEN_MS, seenAt);
-      return why === 'asked' && !isWithin(ONE_REFRESH_MS, askedAt);
-    });
-    const inTurn = fresh.filter((each) => next.every(({ enterprise }) => enterprise !== each.enterprise));
-    const asked = [...next, ...inTurn].filter(
-      ({ enterprise, why }) => why === 'asked' || (why === 'written' && !known.has(enterprise)),
-    );
-    return {
-      writes: [
-        ...(fresh.length > 0 ? [ADD.with({ named: fresh.map(({ enterprise }) => ({ enterprise })) })] : []),
-        ...asked.map(({ enterprise, why }) =>
-          ASKED.with({ enterprise, askedAt: why === 'asked' ? now : BY_WRITE }),
-        ),
-        ...addTasksAt(ESTATE, [
-          ...next.map(({ enterprise }) => ({ name: enterprise, dueAt: now + FIRST_MS })),
-          ...inTurn.map(({ enterprise }) => ({ name: enterprise })),
-        ]),
-        ...addTasksAt(LOOKS, later),
-      ],
-    };
+    return { writes };
   },
 };
 
