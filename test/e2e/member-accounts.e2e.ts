@@ -232,6 +232,77 @@ it('of two rows that name one account, one of them with its joined code, the sec
   expect(await accounts()).toEqual([...PEOPLE, 'zoe', 'yara']);
 });
 
+/** Changes the enterprise and its employees at the platform. */
+async function change(
+  edit: (enterprise: { suffix: string }, employees: Employee[]) => Employee[],
+): Promise<void> {
+  type State = { employees: Employee[]; enterprises: { globalId: string; suffix: string }[] };
+  const state = await sandbox.control<State>('GET', '/state');
+  const enterprise = state.enterprises.find(({ globalId }) => globalId === 'ent-harbour');
+  const employees = edit(enterprise as { suffix: string }, state.employees);
+  await sandbox.control('PUT', '/state', { ...state, employees });
+}
+
+/** Members whose user names do not end in the code of their enterprise. */
+const others = (...names: string[]) =>
+  change((_, all) => [
+    ...all,
+    ...names.map((userName, index) => ({
+      ...{ id: `${75_000 + index}`, userId: `${85_000 + index}`, globalId: `mem-other-${index}` },
+      ...{ enterpriseGlobalId: 'ent-harbour', userName, name: `Name ${userName}`, deleted: false },
+    })),
+  ]);
+
+it('J3 whose joined code has a hyphen are kept by a file that names them by their user names only', async () => {
+  await started({ accountSuffix: 'joined' }, PEOPLE);
+  await change((enterprise, employees) => {
+    enterprise.suffix = '@har-bour';
+    return employees.map((each) => ({
+      ...each,
+      userName: each.id.startsWith('70') ? each.userName.replace('@harbour', '@har-bour') : each.userName,
+    }));
+  });
+  // Its answer shows the code.
+  await imported('', rowsFor(['zoe']));
+  const rows = PEOPLE.slice(0, -1).map((account) => `${account}har-bour`);
+  const file = ['userName', ...rows, ''].join('\r\n');
+  const { body } = await post(`/dry-run${DELETING}`, file);
+  expect(body['plan']).toMatchObject({ unchanged: 19, impossible: [] });
+  expect((body['plan'] as { delete: string[] }).delete.toSorted()).toEqual(['tove', 'zoe']);
+  const { job } = await imported(DELETING, file);
+  expect(job).toMatchObject({ state: 'succeeded', unchanged: 19, deleted: 2 });
+  const left = (await accounts()).map((userName) => userName.replace('@har-bour', ''));
+  expect(left).toEqual(PEOPLE.slice(0, -1));
+});
+
+it('that the list does not tell are not renamed, and their rows are not taken for one', async () => {
+  await started({}, PEOPLE);
+  await others('acme_admin', 'acme_ops');
+  const { text } = await gateway.get(`${HARBOUR}/members/export`, { headers: { accept: 'text/csv' } });
+  const same = await imported(DELETING, text);
+  expect(same.job).toMatchObject({ state: 'succeeded', unchanged: PEOPLE.length + 3, deleted: 0 });
+  const renamed = text.replace('Name acme_admin', 'Renamed').replace('Name bo', 'Renamed');
+  const { rows } = await imported('?mode=upsert', renamed);
+  expect(rows.filter(({ status }) => status !== 'unchanged')).toMatchObject([
+    { account: 'bo', status: 'updated' },
+    { account: 'acme_admin', status: 'failed', message: expect.stringContaining('Name the account.') },
+  ]);
+  expect(await accounts()).toEqual([...PEOPLE, 'acme_admin', 'acme_ops']);
+});
+
+it('of another enterprise are neither added nor deleted for', async () => {
+  await started({}, PEOPLE);
+  const rows = ['zoe@meridian', 'yara@harbour'].map((name) => `${name},${newSecret('m')},Name`);
+  const file = ['userName,password,name', ...rows, ''].join('\r\n');
+  const reason = expect.stringContaining('may be of another enterprise');
+  const { body } = await post(`/dry-run${DELETING}`, file);
+  expect(body['plan']).toMatchObject({ add: 1, delete: [], impossible: [{ row: 1, reason }] });
+  const { job, rows: done } = await imported(DELETING, file);
+  expect(job).toMatchObject({ state: 'completed', succeeded: 1, failed: 1, deleted: 0 });
+  expect(done[0]).toMatchObject({ status: 'failed', code: 'validation-failed', message: reason });
+  expect(await accounts()).toEqual([...PEOPLE, 'yara']);
+});
+
 describe('an import whose process is killed', () => {
   it('ends with true rows where accounts have no separator', async () => {
     const { url, remove } = await emptyDatabase('file');

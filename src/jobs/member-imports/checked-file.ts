@@ -102,7 +102,7 @@ interface Checked {
   readonly found: readonly RowFault[];
 }
 
-/** Checks a row. `rowOf` has the row number of each account so far. Its keys are in lower case, as the accounts of `wanted` are. */
+/** Checks a row. `rowOf` has the row number of each account or user name so far. Its keys are in lower case, as the accounts of `wanted` are. */
 function checked(
   row: number,
   values: Record<string, unknown>,
@@ -124,15 +124,16 @@ function checked(
   const account = terms.account ?? (typeof userName === 'string' ? accountOf(userName) : undefined);
   const named = terms.account === undefined && userName !== undefined ? { userName } : {};
   if (typeof account === 'string') {
-    const name = sameCase(account);
+    // Two user names may begin with the same account, and only the plan can tell whose account it is.
+    const name = sameCase(named.userName ?? account);
     const first = rowOf.get(name);
     if (first === undefined) rowOf.set(name, row);
     if (first !== undefined)
       found.push({
-        column: 'account',
+        column: named.userName === undefined ? 'account' : 'userName',
         detail: `must not be given twice, in any case of letters: row ${first} has it too`,
       });
-    else if (wanted && !wanted.has(name))
+    else if (wanted && !wanted.has(sameCase(account)))
       found.push({ column: 'account', detail: 'must be the account of a row that failed' });
   }
   return found.length > 0 || account === undefined

@@ -2,37 +2,32 @@ import { sameCase } from '../../member/account-suffix.ts';
 import { inOwnTrace } from '../../observability/tracing.ts';
 import { ProblemException } from '../../problem/problem.exception.ts';
 import type { ChunkRows, HeldJob } from '../store/held-job.ts';
-import {
-  type ImportOptions,
-  ROWS_PER_CHUNK,
-  type RowResult,
-  type WaitingMember,
-  type WaitingRow,
-} from '../store/job-record.ts';
+import { type ImportOptions, ROWS_PER_CHUNK, type RowResult, type WaitingRow } from '../store/job-record.ts';
 import type { ImportCalls } from './import-calls.ts';
 import type { KnownMember, KnownMembers } from './known-members.ts';
 import { callProblem, PERHAPS_ADDED } from './row-outcomes.ts';
 import { asKnown, existsAlready, RowPlanner } from './row-plan.ts';
 
 /**
- * Returns the members who are missing from the file, without the acting user, the accounts to keep, and members whom no file can add.
- * Throws `too-many-deletes` if there are more than the request allows, and a problem if the list does not show who is missing. A name that
- * differs only in case protects its member too: the platform does not say whether it distinguishes case, and a deleted member cannot be
- * restored.
+ * Returns the members whom no row has named that the planner has seen, without the acting user, the accounts to keep, and members whom no
+ * file can add. Returns nobody if the file may be of another enterprise. Throws `too-many-deletes` if there are more than the request allows,
+ * and a problem if the list does not show who is missing.
  */
 export function surplus(
   members: KnownMembers,
-  accounts: Iterable<string>,
+  planner: RowPlanner,
   { deletes }: ImportOptions,
   actingUser: string,
 ): readonly KnownMember[] {
   if (!deletes) return [];
   members.assertAccounts();
-  const kept = new Set([...accounts, ...deletes.keep, actingUser].map(sameCase));
+  if (planner.isOfAnother) return [];
+  const kept = new Set([...deletes.keep, actingUser].map(sameCase));
   // The user may log in with another form of the name than the list shows.
   const user = lettersOf(actingUser);
-  const found = members.all().filter(({ account, userName }) => {
-    const isKept = kept.has(sameCase(account)) || kept.has(sameCase(userName));
+  const found = members.all().filter((member) => {
+    const { account, userName } = member;
+    const isKept = kept.has(sameCase(account)) || kept.has(sameCase(userName)) || planner.names(member);
     return !isKept && lettersOf(userName) !== user;
   });
   if (found.length > deletes.most)
@@ -46,16 +41,9 @@ function lettersOf(name: string): string {
   return sameCase(name).replace(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** The accounts that a file names. */
-export class NamedAccounts {
-  readonly all = new Set<string>();
-  /** The names that are certainly accounts. An account that was read from a user name may still have the suffix. */
-  readonly given = new Set<string>();
-
-  add({ account, userName }: WaitingMember): void {
-    this.all.add(account);
-    if (userName === undefined) this.given.add(account);
-  }
+/** Returns the accounts that rows certainly name. An account that was read from a user name may still have the code of the enterprise. */
+export function accountsGivenIn(rows: readonly WaitingRow[]): string[] {
+  return rows.flatMap(({ member: { account, userName } }) => (userName === undefined ? [account] : []));
 }
 
 /**
@@ -68,15 +56,11 @@ export async function makePlan(
   recorded: ReadonlyMap<number, number>,
 ): Promise<number> {
   const { definition, total } = held.job;
-  const named = new NamedAccounts();
+  const accounts = new Set<string>();
   let isComplete = true;
-  for (let chunk = 0; chunk < held.job.chunks; chunk++) {
-    const rows = await held.chunk(chunk);
-    for (const { account } of rows?.results ?? []) named.all.add(account);
-    for (const { member } of rows?.waiting ?? []) named.add(member);
-    isComplete &&= rows !== undefined;
-  }
-  const members = await readMembers(held, calls, named.given);
+  for (let chunk = 0; chunk < held.job.chunks; chunk++)
+    for (const account of accountsGivenIn((await held.chunk(chunk))?.waiting ?? [])) accounts.add(account);
+  const members = await readMembers(held, calls, accounts);
   const planner = new RowPlanner(members, definition.mode);
   for (let chunk = 0; chunk < held.job.chunks; chunk++) {
     const rows = await held.chunk(chunk);
@@ -84,7 +68,7 @@ export async function makePlan(
     else isComplete = false;
   }
   // Only a complete file shows who is missing from it.
-  const deletions = isComplete ? surplus(members, named.all, definition, definition.user.username) : [];
+  const deletions = isComplete ? surplus(members, planner, definition, definition.user.username) : [];
   let { chunks } = held.job;
   for (let from = 0; from < deletions.length; from += ROWS_PER_CHUNK)
     await held.save(chunks++, deletionRows(deletions.slice(from, from + ROWS_PER_CHUNK)));

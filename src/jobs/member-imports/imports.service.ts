@@ -23,7 +23,7 @@ import { JobStore } from '../store/job-store.ts';
 import type { Reservation } from '../store/stored-job.ts';
 import { type CheckedFile, readFile } from './checked-file.ts';
 import { JobUsers } from './import-calls.ts';
-import { NamedAccounts, surplus } from './import-plan.ts';
+import { accountsGivenIn, surplus } from './import-plan.ts';
 import type { KnownMember } from './known-members.ts';
 import { MemberDirectory } from './member-directory.ts';
 import { RowPlanner } from './row-plan.ts';
@@ -166,12 +166,13 @@ export class ImportsService {
     { username }: JobUser,
   ): Promise<{ readonly plan: ImportPlan; readonly deleted: readonly KnownMember[] }> {
     const slices = new Slices();
-    const named = new NamedAccounts();
+    const accounts = new Set<string>();
     for (const { waiting } of chunks) {
       await slices.rest();
-      for (const { member } of waiting ? unpacked<WaitingRow>(waiting) : []) named.add(member);
+      for (const account of accountsGivenIn(waiting ? unpacked<WaitingRow>(waiting) : []))
+        accounts.add(account);
     }
-    const members = await this.directory.all(call, enterpriseGlobalId, named.given);
+    const members = await this.directory.all(call, enterpriseGlobalId, accounts);
     const planner = new RowPlanner(members, options.mode);
     const plan = { add: 0, update: 0, unchanged: 0 };
     const impossible: ImportPlan['impossible'][number][] = [];
@@ -186,7 +187,7 @@ export class ImportsService {
         else plan.unchanged++;
       }
     }
-    const deleted = surplus(members, named.all, options, username);
+    const deleted = surplus(members, planner, options, username);
     return { plan: { ...plan, delete: deleted.map(({ account }) => account), impossible }, deleted };
   }
 

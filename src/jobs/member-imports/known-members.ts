@@ -72,14 +72,33 @@ export class KnownMembers {
     return named ?? this.of(this.accountOf(row) ?? row.account);
   }
 
-  /** Returns the account that a row names. Undefined if the row has only a user name and the suffix in it is unknown. */
+  /**
+   * Returns the account that a row names. Undefined if the row has only a user name, and its account is not certain: the code of the
+   * enterprise is not known, or the user name does not end in it.
+   */
   accountOf({ account, userName }: WaitingMember): string | undefined {
-    if (userName === undefined || account !== userName) return account;
+    if (userName === undefined) return account;
+    const [named] = this.#byUserName.get(sameCase(userName)) ?? [];
+    // A row renames no account, so nothing but the account of the member counts.
+    const known = named ? named.account : accountBefore(this.#suffix ?? atIn(userName), userName);
+    if (known !== null) return isAccount(known) ? known : userName;
     const suffix = this.#suffix;
-    if (suffix === undefined) return isAccount(userName) ? undefined : userName;
-    if (!sameCase(userName).endsWith(suffix)) return userName;
-    const named = userName.slice(0, userName.length - suffix.length);
-    return isAccount(named) ? named : userName;
+    if (named || suffix === undefined) return undefined;
+    // A joined code of another enterprise looks like a part of the account.
+    const isPlain = isAccount(userName) && (!isAccount(suffix) || this.of(userName).length > 0);
+    return isPlain ? userName : undefined;
+  }
+
+  /** True if a row names nobody of this enterprise, and its user name does not end in the code of this enterprise. */
+  isForeign(row: WaitingMember): boolean {
+    const { userName } = row;
+    return (
+      this.#suffix !== undefined &&
+      userName !== undefined &&
+      !sameCase(userName).endsWith(this.#suffix) &&
+      !this.#byUserName.has(sameCase(userName)) &&
+      this.accountOf(row) === undefined
+    );
   }
 
   /** True if a member may have the account. It is certain only if {@link of} shows the member. */
@@ -135,11 +154,8 @@ export class KnownMembers {
   #add(member: ListedMember, suffix: string | undefined): void {
     const { userName } = member;
     if (userName === null) return;
-    const ending = suffix ?? (userName.includes('@') ? userName.slice(userName.indexOf('@')) : undefined);
-    const account =
-      ending !== undefined && sameCase(userName).endsWith(sameCase(ending))
-        ? userName.slice(0, userName.length - ending.length)
-        : null;
+    const ending = suffix ?? atIn(userName);
+    const account = accountBefore(ending, userName);
     const named = this.#byUserName.get(sameCase(userName)) ?? [];
     this.#byUserName.set(sameCase(userName), [...named, { ...member, account, userName }]);
     if (ending === undefined) {
@@ -151,4 +167,15 @@ export class KnownMembers {
     const known = this.#byAccount.get(sameCase(account)) ?? [];
     this.#byAccount.set(sameCase(account), [...known, { ...member, account, userName }]);
   }
+}
+
+/** Returns the code of the enterprise that certainly ends a user name, because no account has an `@`. */
+function atIn(userName: string): string | undefined {
+  return userName.includes('@') ? userName.slice(userName.indexOf('@')) : undefined;
+}
+
+/** Returns what stands before the ending in a user name. Null if the user name has another ending, or nothing else. */
+function accountBefore(ending: string | undefined, userName: string): string | null {
+  if (ending === undefined || !sameCase(userName).endsWith(sameCase(ending))) return null;
+  return userName.slice(0, userName.length - ending.length) || null;
 }

@@ -4,13 +4,15 @@ import { isMasked, MASKED, mayBe } from '../../member/mobile-number.ts';
 import type { ProblemSlug } from '../../problem/catalogue.ts';
 import type { ImportOptions, RowResult, WaitingMember, WaitingRow } from '../store/job-record.ts';
 import { accountOf, isAccount } from './account-of.ts';
-import type { KnownMembers, MeantMember } from './known-members.ts';
+import type { KnownMember, KnownMembers, MeantMember } from './known-members.ts';
 import type { RowOutcome } from './row-outcomes.ts';
 
 const EXISTS = 'A member with this account exists already.';
 const OTHER = 'The account is there under another user name: the file may be of another enterprise.';
-const NO_SUFFIX =
-  'The row names its member by the user name, and the code of the enterprise that the platform appends to accounts is not known. Name the account.';
+const FOREIGN =
+  'The user name does not end in the code of this enterprise: the file may be of another enterprise. Name the account if it is not.';
+const NO_ACCOUNT =
+  'The row names its member by the user name, and the gateway cannot tell the account in it from the code that the platform appends to accounts. Name the account.';
 const COMPARED = ['name', ...CLEARABLE] as const;
 type Compared = (typeof COMPARED)[number];
 
@@ -37,12 +39,18 @@ function comparable(text: string | null): string {
 }
 
 /**
- * True if the row names another member. A row with a whole user name means exactly that member and no other one with the same account,
- * because the file may come from another enterprise.
+ * Returns why a row names a member of another enterprise. A row with a whole user name means exactly that member and no other one with the
+ * same account, because the file may come from another enterprise.
  */
-function isOther({ userName }: WaitingMember, member: MeantMember): boolean {
-  const isWholeName = userName !== undefined && accountOf(userName) !== userName;
-  return isWholeName && sameCase(userName) !== sameCase(member.userName);
+function strangeness(
+  row: WaitingMember,
+  members: KnownMembers,
+  member: MeantMember | undefined,
+): string | undefined {
+  const { userName } = row;
+  const isWholeName = userName !== undefined && !isAccount(userName);
+  if (isWholeName && member && sameCase(userName) !== sameCase(member.userName)) return OTHER;
+  return members.isForeign(row) ? FOREIGN : undefined;
 }
 
 /** Returns why a file cannot add or change the member of a row. Undefined if it can. */
@@ -52,7 +60,7 @@ function impossible(
   member: MeantMember | undefined,
 ): string | undefined {
   const account = members.accountOf(row);
-  if (account === undefined) return NO_SUFFIX;
+  if (account === undefined) return NO_ACCOUNT;
   if (!isAccount(account))
     return 'The account has other characters than letters and digits: a file can neither add nor change such a member.';
   if (row.name === undefined)
@@ -77,11 +85,17 @@ function resultOf(row: WaitingMember, members: KnownMembers, mode: ImportOptions
   const [member, twin] = members.meantBy(row);
   if (twin)
     return failed(
-      row.account,
+      member?.account ?? row.account,
       'member-ambiguous',
       `The platform has two members with this account, which differ in the case of letters only: ${member?.userName} and ${twin.userName}.`,
     );
-  const account = members.accountOf(row) ?? row.account;
+  const strange = strangeness(row, members, member);
+  if (strange !== undefined)
+    return {
+      ...failed(row.account, 'validation-failed', strange),
+      ...(member && { memberGlobalId: member.memberGlobalId }),
+    };
+  const account = members.accountOf(row) ?? (member && row.userName) ?? row.account;
   const reason = impossible(row, members, member);
   if (!member) {
     if (reason !== undefined) return failed(account, 'validation-failed', reason);
@@ -90,7 +104,6 @@ function resultOf(row: WaitingMember, members: KnownMembers, mode: ImportOptions
   }
   const { memberGlobalId } = member;
   if (mode === 'add') return { ...failed(account, 'upstream-rejected', EXISTS), memberGlobalId };
-  if (isOther(row, member)) return { ...failed(account, 'validation-failed', OTHER), memberGlobalId };
   if (differs(row, member))
     return reason === undefined
       ? { account, status: 'pending', was: 'different', memberGlobalId }
@@ -103,6 +116,10 @@ function resultOf(row: WaitingMember, members: KnownMembers, mode: ImportOptions
 /** True if a row was to add a member, and a member with its account is there. */
 export function existsAlready({ status, message }: RowResult): boolean {
   return status === 'failed' && message === EXISTS;
+}
+
+function isStrange({ status, message }: RowResult): boolean {
+  return status === 'failed' && (message === OTHER || message === FOREIGN);
 }
 
 function failed(account: string, code: ProblemSlug, message: string): RowResult {
@@ -152,15 +169,41 @@ export function foundOutcome(
 export class RowPlanner {
   /** The number of the first row of each account. */
   readonly #rowOf = new Map<string, number>();
+  /** The accounts and user names that the rows name, in lower case. */
+  readonly #names = new Set<string>();
+  /** The ids of the members whom the rows mean. */
+  readonly #meant = new Set<string>();
+  #isOfAnother = false;
 
   constructor(
     private readonly members: KnownMembers,
     private readonly mode: ImportOptions['mode'],
   ) {}
 
+  /** True if a row so far seems to be of another enterprise. */
+  get isOfAnother(): boolean {
+    return this.#isOfAnother;
+  }
+
+  /**
+   * True if a row so far names the member in any form. A name that differs only in case names its member too: the platform does not say
+   * whether it distinguishes case, and a deleted member cannot be restored.
+   */
+  names({ memberGlobalId, account, userName }: KnownMember): boolean {
+    return (
+      this.#meant.has(memberGlobalId) || [account, userName].some((name) => this.#names.has(sameCase(name)))
+    );
+  }
+
   /** `row` is the number of the row in the file. */
   plan(row: number, member: WaitingMember): RowResult {
     const planned = plannedRow(member, this.members, this.mode);
+    for (const { memberGlobalId } of this.members.meantBy(member)) this.#meant.add(memberGlobalId);
+    this.#add(member.account, member.userName, planned.account);
+    if (isStrange(planned)) {
+      this.#isOfAnother = true;
+      return planned;
+    }
     const first = this.#firstWith(planned.account, row);
     if (first === row) return planned;
     const { account, inFile } = planned;
@@ -172,8 +215,16 @@ export class RowPlanner {
 
   /** Returns the result that a row has already. */
   keep(row: number, result: RowResult): RowResult {
-    this.#firstWith(result.account, row);
+    const { account, inFile, memberGlobalId } = result;
+    this.#add(account, inFile);
+    if (memberGlobalId !== undefined) this.#meant.add(memberGlobalId);
+    if (isStrange(result)) this.#isOfAnother = true;
+    else this.#firstWith(account, row);
     return result;
+  }
+
+  #add(...names: readonly (string | undefined)[]): void {
+    for (const name of names) if (name !== undefined) this.#names.add(sameCase(name));
   }
 
   #firstWith(account: string, row: number): number {
