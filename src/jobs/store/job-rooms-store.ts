@@ -1,6 +1,6 @@
 import { rowsAs } from '../../database/engine.ts';
 import { FOR_UPDATE, NOW, sql } from '../../database/sql.ts';
-import { locked, type Step } from '../../database/step.ts';
+import { locked, raise, type Step } from '../../database/step.ts';
 import { addTasks } from '../../tasks/task-store.ts';
 import type { JobDefinition, JobRecord } from './job-record.ts';
 import { JOB_FIELDS, type JobRow, type JobSeal, lockJobs, OF_JOB, rowOf } from './job-rows-store.ts';
@@ -161,6 +161,7 @@ export const create: Step<Creation, JobRecord | undefined> = {
   name: 'create an import',
   key: ({ jobId }) => jobId,
   repeatable: true,
+  pastLoss: true,
   look: lockJobs,
   decide: (given, [found], now) => {
     const made = given.map(({ jobId, owner, seal, total, chunks, bytes, ...rest }) => {
@@ -179,8 +180,11 @@ export const create: Step<Creation, JobRecord | undefined> = {
       const writes = [CREATE.with({ jobId, ...columns, now }), ...addTasks(IMPORT, [jobId])];
       return { writes, job: seal.record(after) };
     });
+    const all = made.flatMap(({ writes }) => writes);
+    const begun = made.filter(({ writes }) => writes.length > 0).length;
     return {
-      writes: made.flatMap(({ writes }) => writes),
+      // Every gateway notices if the database loses an import that was accepted.
+      writes: begun > 0 ? [...all, raise('begun', begun)] : all,
       results: () => made.map(({ job }) => job),
     };
   },

@@ -1,7 +1,7 @@
 import { among, type Query, rows, sql } from '../../database/sql.ts';
 import { type Rows, rowsAs } from '../../database/engine.ts';
 import { CONFIRMED } from '../../database/identity.ts';
-import type { Step } from '../../database/step.ts';
+import { raise, type Step } from '../../database/step.ts';
 import { eventWrites, type NewEvent } from '../../events/log/event-store.ts';
 import { addTasks, heldTasks, holdIn } from '../../tasks/task-store.ts';
 import { type Counts, countList, type JobState } from './job-record.ts';
@@ -19,6 +19,8 @@ interface Change {
   readonly writes: readonly Query[];
   readonly result: StepResult;
   readonly event?: NewEvent;
+  /** True if a call follows, so that every gateway notices if the database loses the record of it. */
+  readonly begins?: true;
 }
 
 interface HeldJobRow {
@@ -71,8 +73,13 @@ function heldStep<Input extends Held>(
         return mayLackCalls(held) && !rest.takes ? LOST : change(input, held, found);
       });
       const events = changes.flatMap(({ event }) => event ?? []);
+      const begun = changes.filter(({ begins }) => begins).length;
       return {
-        writes: [...changes.flatMap(({ writes }) => writes), ...eventWrites(events)],
+        writes: [
+          ...changes.flatMap(({ writes }) => writes),
+          ...(begun > 0 ? [raise('begun', begun)] : []),
+          ...eventWrites(events),
+        ],
         results: () => changes.map(({ result }) => result),
       };
     },
@@ -120,7 +127,7 @@ export const begin = heldStep<Call>(
   ({ jobId, chunk, calls }, { job, isLive }) => {
     if (!isLive || isOver(job)) return LOST;
     if (job.cancelled === 1) return { writes: [], result: 'cancelled' };
-    return { writes: [BEGIN.with({ jobId, chunk, calls })], result: 'done' };
+    return { writes: [BEGIN.with({ jobId, chunk, calls })], result: 'done', begins: true };
   },
   { guarded: true },
 );
