@@ -1258,7 +1258,7 @@ interface components {
         readonly ImpossibleRow: {
             /** @description Login name without the enterprise's suffix */
             readonly account: string;
-            /** @description Why the platform does not show it. */
+            /** @description Why the row cannot be done. */
             readonly reason: string;
             /**
              * Format: int32
@@ -1400,11 +1400,11 @@ interface components {
         readonly JobRow: {
             /** @description Login name without the enterprise's suffix */
             readonly account: string;
-            /** @description A problem's code; null where the row did not fail */
+            /** @description A problem's code, of a row that is `failed` or `unknown`; null otherwise */
             readonly code: string | null;
             /** @description Global id of the member; null where the row has none. */
             readonly memberGlobalId: string | null;
-            /** @description The reason, in the words of the platform where it gave one; null where the row did not fail */
+            /** @description Why the row is `failed` or `unknown`, in the words of the platform where it gave some, or what was not compared in one that is `unchanged`; null otherwise */
             readonly message: string | null;
             /**
              * Format: int32

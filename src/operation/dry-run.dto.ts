@@ -51,7 +51,7 @@ class ImpossibleRowDto {
 
   account!: string;
 
-  /** Why the platform does not show it. */
+  /** Why the row cannot be done. */
   reason!: string;
 }
 

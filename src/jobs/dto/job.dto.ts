@@ -205,12 +205,12 @@ export class JobRowDto {
   @OpenWord(rowStatuses, 'What became of the row')
   status!: RowStatus;
 
-  @ApiProperty({ description: "A problem's code; null where the row did not fail" })
+  @ApiProperty({ description: "A problem's code, of a row that is `failed` or `unknown`; null otherwise" })
   code!: string | null;
 
   @ApiProperty({
     description:
-      'The reason, in the words of the platform where it gave one; null where the row did not fail',
+      'Why the row is `failed` or `unknown`, in the words of the platform where it gave some, or what was not compared in one that is `unchanged`; null otherwise',
   })
   message!: string | null;
 
