@@ -670,7 +670,7 @@ interface components {
         };
         /** @description What a write would take away or change, as it is now. A field is null where it does not apply, or is not known */
         readonly Effect: {
-            /** @description The account of a member who would be removed. */
+            /** @description The account of a member who would be removed, without the enterprise's code; null where it cannot be told from the code. */
             readonly account: string | null;
             /** @description Id of the asset */
             readonly assetId: string | null;

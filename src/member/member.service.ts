@@ -156,7 +156,7 @@ export class MemberService {
     });
     dryRun.add('member-removed', {
       ...ids,
-      account: member?.userName ?? null,
+      account: accountIn(member?.userName),
       readable: member !== undefined,
     });
     const all = await ifShown(() => this.assets.wholeAssetNums(call, ids.enterpriseGlobalId));
@@ -165,4 +165,10 @@ export class MemberService {
       if (memberGlobalId === ids.memberGlobalId)
         dryRun.add('number-withdrawn', { ...ids, assetId, assetNum });
   }
+}
+
+/** Returns the account in a user name. Null if a code may end the user name that nothing separates from the account for certain. */
+function accountIn(userName: string | null | undefined): string | null {
+  const at = userName?.indexOf('@') ?? -1;
+  return userName && at > 0 ? userName.slice(0, at) : null;
 }

@@ -37,7 +37,7 @@ class EffectDto implements DryRunEffect {
 
   memberGlobalId!: string | null;
 
-  /** The account of a member who would be removed. */
+  /** The account of a member who would be removed, without the enterprise's code; null where it cannot be told from the code. */
   account!: string | null;
 
   /** false: the platform does not show the effect here, so there may be more. */
