@@ -174,8 +174,8 @@ describe('a file for mode=upsert', () => {
     expect(await refused('', 'account,nickname\nzoe,Z\n')).toEqual([
       ['nickname', expect.stringContaining('nor another column of an export')],
     ]);
-    expect(await refused('', 'userName\nzoe@harbour\nzoe\n')).toEqual([
-      ['account', 'must not be given twice, in any case of letters: row 1 has it too'],
+    expect(await refused('', 'userName\nzoe@harbour\nZOE@harbour\n')).toEqual([
+      ['userName', 'must not be given twice, in any case of letters: row 1 has it too'],
     ]);
   });
 });
