@@ -186,6 +186,9 @@ describe('imports', () => {
     expect([second.status, second.body['code']]).toEqual([409, 'import-in-progress']);
     expect(second.body['detail']).toContain(String(first.body['jobId']));
     expect(second.headers.get('location')).toBe(path);
+    const body = file(newRows('more', 1));
+    const dry = await gateway.request('POST', `${IMPORTS}/dry-run`, { body, headers: CSV });
+    expect([dry.status, dry.body]).toEqual([409, { ...second.body, requestId: expect.anything() }]);
     expect((await gateway.request('DELETE', path)).status).toBe(202);
     await letGo(rules);
     const job = await ended(first);

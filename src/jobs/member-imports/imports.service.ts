@@ -20,7 +20,7 @@ import {
   type WaitingRow,
 } from '../store/job-record.ts';
 import { JobStore } from '../store/job-store.ts';
-import type { Reservation } from '../store/stored-job.ts';
+import type { Reservation, Reserved } from '../store/stored-job.ts';
 import { type CheckedFile, readFile } from './checked-file.ts';
 import { JobUsers } from './import-calls.ts';
 import { accountsGivenIn, surplus } from './import-plan.ts';
@@ -71,6 +71,7 @@ export class ImportsService {
     user: JobUser,
   ): Promise<never> {
     const { enterpriseGlobalId } = request;
+    assertReserved(await this.store.findRoom(this.#roomOf(request, randomId(), randomId())), true);
     const { plan, deleted } = await this.#plan(
       request,
       await this.#read(request, options.mode),
@@ -114,14 +115,13 @@ export class ImportsService {
     const jobId = await this.#newId(request, wanted ? 'retryJob' : 'importMembers');
     const owner = randomId();
     const named = { jobId, enterpriseGlobalId, caller: call.caller.name };
-    const bytes = Math.ceil((request.file?.length ?? this.config.maxBytes) / PART_OF_FILE);
-    const room: Reservation = { ...named, owner, bytes };
-    await this.#reserve(room);
+    const room = this.#roomOf(request, jobId, owner);
+    assertReserved(await this.store.reserve(room));
     let made: JobRecord | 'unknown';
     try {
       const file = await this.#read(request, options.mode, wanted);
       if (options.deletes) await this.#plan(request, file, options, user);
-      await this.#reserve(room);
+      assertReserved(await this.store.reserve(room));
       const definition: JobDefinition = {
         ...named,
         isScoped: this.users.hasScope(named.caller),
@@ -139,11 +139,9 @@ export class ImportsService {
     return toJob(made);
   }
 
-  async #reserve(room: Reservation): Promise<void> {
-    const reserved = await this.store.reserve(room);
-    if (reserved.kind === 'in-progress') throw inProgress(reserved.jobId);
-    if (reserved.kind === 'full')
-      throw new ProblemException('overloaded', { detail: FULL[reserved.limit], retryAfter: 10 });
+  #roomOf({ call, enterpriseGlobalId, file }: ImportRequest, jobId: string, owner: string): Reservation {
+    const bytes = Math.ceil((file?.length ?? this.config.maxBytes) / PART_OF_FILE);
+    return { jobId, owner, enterpriseGlobalId, caller: call.caller.name, bytes };
   }
 
   #read(
@@ -244,9 +242,16 @@ function doubtful(jobId: string): ProblemException {
   });
 }
 
-function inProgress(jobId: string): ProblemException {
+function assertReserved(reserved: Reserved, isDryRun = false): void {
+  if (reserved.kind === 'in-progress') throw inProgress(reserved.jobId, isDryRun);
+  if (reserved.kind === 'full')
+    throw new ProblemException('overloaded', { detail: FULL[reserved.limit], retryAfter: 10 });
+}
+
+/** The response to a dry run has no URL. */
+function inProgress(jobId: string, isDryRun = false): ProblemException {
   return new ProblemException('import-in-progress', {
     detail: `The job ${jobId} of this enterprise has not ended.`,
-    location: jobLocation({ jobId }),
+    location: isDryRun ? undefined : jobLocation({ jobId }),
   });
 }

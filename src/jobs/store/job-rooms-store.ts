@@ -63,6 +63,16 @@ export const reserve: Step<Wanted, Reserved> = {
   },
 };
 
+/** Says what {@link reserve} would say, and reserves nothing. */
+export const findRoom: Step<Wanted, Reserved> = {
+  ...reserve,
+  name: 'find the room of an import',
+  decide: (wanted, found, now) => {
+    const { results } = reserve.decide(wanted, found, now);
+    return { ...(results && { results }) };
+  },
+};
+
 function refusalOf(
   { jobId, owner, enterpriseGlobalId, caller, bytes, limit }: Wanted,
   open: readonly JobRow[],

@@ -81,8 +81,12 @@ export class JobStore {
    * file of unknown length reserves as much as the longest one, and could not be accepted otherwise.
    */
   reserve(wanted: Reservation): Promise<Reserved> {
-    const bytes = Math.min(wanted.bytes, this.room.unfinished / 2);
-    return this.database.step(rooms.reserve, { ...wanted, bytes, limit: this.room });
+    return this.database.step(rooms.reserve, this.#wanted(wanted));
+  }
+
+  /** Says what {@link reserve} would say, and reserves nothing. */
+  findRoom(wanted: Reservation): Promise<Reserved> {
+    return this.database.step(rooms.findRoom, this.#wanted(wanted));
   }
 
   /**
@@ -219,6 +223,11 @@ export class JobStore {
   async sweep(): Promise<void> {
     const gatewayNow = Date.now();
     while (await this.database.step(sweep, { gatewayNow }));
+  }
+
+  #wanted(wanted: Reservation): rooms.Wanted {
+    const bytes = Math.min(wanted.bytes, this.room.unfinished / 2);
+    return { ...wanted, bytes, limit: this.room };
   }
 
   #sealed(jobId: string, chunk: number, { results, waiting }: StoredChunk) {
