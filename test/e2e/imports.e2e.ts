@@ -385,6 +385,15 @@ describe('the file of an import', () => {
     expect(plan).toEqual({ add: 1, update: 0, unchanged: 0, delete: [], impossible: [] });
   });
 
+  it('is not told as cancelled if each of its rows has a result', async () => {
+    const rules = await sandbox.fault({ operation: 'addMembers', phase: 'after', action: { hang: true } });
+    const answer = await post(file([`anna,${newSecret('m')},Anna Berg,,,`, ...newRows('last', 2)]));
+    await isCalled('addMembers', 1);
+    expect((await gateway.request('DELETE', accepted(answer))).status).toBe(202);
+    await letGo(rules);
+    expect(await ended(answer)).toMatchObject({ state: 'completed', succeeded: 2, failed: 1 });
+  });
+
   it('J10 fails the rows for which the platform refuses whole calls, and adds the others', async () => {
     const rows = newRows('whole', 200);
     // Too short for the platform only.

@@ -120,6 +120,6 @@ export class ImportRun {
     const { counts, total, isCancelled } = await this.held.read();
     const { added, updated, unchanged, deleted } = counts;
     if (added + updated + unchanged + deleted === total) return 'succeeded';
-    return isCancelled ? 'cancelled' : 'completed';
+    return isCancelled && sumOf(counts) < total ? 'cancelled' : 'completed';
   }
 }
