@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { DatabaseUnavailable } from '../../database/database-unavailable.ts';
 import { ProblemException } from '../../problem/problem.exception.ts';
 import { type HeldJob, TryLater } from '../store/held-job.ts';
 import { type EndState, type RowResult, sumOf } from '../store/job-record.ts';
@@ -38,7 +39,7 @@ export class ImportRun {
         this.#chunks = await makePlan(held, this.calls, this.recorded);
       await this.#runChunks();
     } catch (error) {
-      if (!(error instanceof ProblemException) || error.body.code === 'dependency-unavailable') throw error;
+      if (!(error instanceof ProblemException) || error instanceof DatabaseUnavailable) throw error;
       return this.#fail(error);
     }
     if (this.#nameless.size + this.#lost.size === 0) return held.finish(await this.#endState(), null);
