@@ -1,4 +1,5 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
@@ -6,6 +7,7 @@ import { poll } from '../kit/poll/poll.ts';
 import { errorSummary } from '../observability/error-summary.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { logFields, type ProblemException } from '../problem/problem.exception.ts';
 import { ImportCalls, ImportCallServices } from './member-imports/import-calls.ts';
 import { ImportRun } from './member-imports/import-run.ts';
 import { HeldJob, HoldLost, TryLater } from './store/held-job.ts';
@@ -18,6 +20,7 @@ const LOOK_MS = 2_000;
 const JOBS_AT_A_TIME = 4;
 const AGAIN_MS = 1_000;
 const SWEEP_MS = 10_000;
+const MAX_WAITS = 1_000;
 
 /** Works on imports that have not ended. The step that makes a job adds its task, so every job has one. */
 @Injectable()
@@ -30,6 +33,8 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     database: Database,
     private readonly store: JobStore,
     private readonly imports: ImportCallServices,
+  /** The last problem that each job of this process was waiting for. */
+  readonly #waits = new LRUCache<string, string>({ max: MAX_WAITS });
     private readonly metrics: Metrics,
     private readonly log: Log,
     private readonly maintenance: Maintenance,
@@ -69,10 +74,14 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
       this.log.info({ event: 'job-ended', job: jobId, state }, `Import ${state}`);
       return undefined;
     } catch (error) {
-      if (error instanceof TryLater) return error.inMs;
+      if (error instanceof TryLater) {
+        this.#tell(jobId, error.problem);
+        return error.inMs;
+      }
       if (!(error instanceof HoldLost) && !(error instanceof DatabaseUnavailable))
         this.log.error(
           { event: 'job-interrupted', job: jobId, ...errorSummary(error) },
+      this.#waits.delete(jobId);
           'The work on an import failed inside the gateway, and is tried again',
         );
       return AGAIN_MS;
@@ -85,6 +94,16 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     if (!unfinished) return;
     this.#measure(unfinished);
     await this.#sweep().catch(() => undefined);
+  /** Logs why an import waits, once for each reason. */
+  #tell(jobId: string, problem: ProblemException | undefined): void {
+    if (!problem || this.#waits.get(jobId) === problem.slug) return;
+    this.#waits.set(jobId, problem.slug);
+    this.log.warn(
+      { event: 'job-waits', job: jobId, ...logFields(problem) },
+      'An import waits, and goes on by itself',
+    );
+  }
+
   }
 
   async #sweep(): Promise<void> {

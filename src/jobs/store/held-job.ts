@@ -30,7 +30,11 @@ const MAX_PAUSE_MS = 30_000;
 export class TryLater extends Error {
   override readonly name = 'TryLater';
 
-  constructor(readonly inMs: number) {
+  constructor(
+    readonly inMs: number,
+    /** What the job waits for. Undefined if it is not known. */
+    readonly problem: ProblemException | undefined,
+  ) {
     super('the job is tried again later');
   }
 }
@@ -82,7 +86,8 @@ export class HeldJob {
   tryLater(problem: ProblemException | undefined): TryLater {
     const afterMs = Number(problem?.headers['retry-after'] ?? 0) * 1_000;
     const byAgeMs = (Date.now() - this.job.createdAt) / PART_OF_AGE;
-    return new TryLater(Math.ceil(Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, byAgeMs, afterMs))));
+    const inMs = Math.ceil(Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, byAgeMs, afterMs)));
+    return new TryLater(inMs, problem);
   }
 
   /** Throws if the process loses the job during the pause. */
