@@ -10,7 +10,8 @@ import { Metrics } from '../observability/metrics.ts';
 import { logFields, type ProblemException } from '../problem/problem.exception.ts';
 import { ImportCalls, ImportCallServices } from './member-imports/import-calls.ts';
 import { ImportRun } from './member-imports/import-run.ts';
-import { HeldJob, HoldLost, TryLater } from './store/held-job.ts';
+import { HeldJob, HoldLost, isOverdue, TryLater } from './store/held-job.ts';
+import type { JobRecord } from './store/job-record.ts';
 import { IMPORT } from './store/job-rooms-store.ts';
 import { JobStore } from './store/job-store.ts';
 import type { UnfinishedJob } from './store/stored-job.ts';
@@ -22,10 +23,17 @@ const AGAIN_MS = 1_000;
 const SWEEP_MS = 10_000;
 const MAX_WAITS = 1_000;
 
+/** True if a job sends nothing any more, so that it ends also in a maintenance: it is cancelled, or its rows may wait no longer. */
+function mayEnd(job: JobRecord | undefined): boolean {
+  return job !== undefined && (job.isCancelled || isOverdue(job));
+}
+
 /** Works on imports that have not ended. The step that makes a job adds its task, so every job has one. */
 @Injectable()
 export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #worker: TaskWorker;
+  /** The last problem that each job of this process was waiting for. */
+  readonly #waits = new LRUCache<string, string>({ max: MAX_WAITS });
   #endPoll: (() => void) | undefined;
   #sweptAt = -Infinity;
 
@@ -33,8 +41,6 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     database: Database,
     private readonly store: JobStore,
     private readonly imports: ImportCallServices,
-  /** The last problem that each job of this process was waiting for. */
-  readonly #waits = new LRUCache<string, string>({ max: MAX_WAITS });
     private readonly metrics: Metrics,
     private readonly log: Log,
     private readonly maintenance: Maintenance,
@@ -61,17 +67,17 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
   async #run(hold: TaskHold): Promise<number | undefined> {
     const { name: jobId, attempt } = hold;
     try {
-      // A cancelled job changes nothing any more, so it ends also in a maintenance.
-      if (this.maintenance.stops('writes') && !(await this.store.read(jobId))?.isCancelled) return LOOK_MS;
+      const stopped = this.maintenance.stops('writes') ? this.maintenance.refusal('writes') : undefined;
+      if (stopped && !mayEnd(await this.store.read(jobId))) return LOOK_MS;
       const taken = await this.store.take(jobId, attempt);
       if (taken.kind !== 'taken') return taken.kind === 'ended' ? undefined : AGAIN_MS;
-      const { isCancelled } = taken.job;
-      const over = isCancelled ? hold.over : AbortSignal.any([hold.over, this.maintenance.pause]);
-      const held = new HeldJob(this.store, { ...hold, over }, taken.job);
+      const over = mayEnd(taken.job) ? hold.over : AbortSignal.any([hold.over, this.maintenance.pause]);
+      const held = new HeldJob(this.store, { ...hold, over }, taken.job, stopped);
       const calls = new ImportCalls(this.imports, taken.job);
       const state = await new ImportRun(held, calls, taken.calls).run();
       this.metrics.count('gateway_jobs_ended_total', { state });
       this.log.info({ event: 'job-ended', job: jobId, state }, `Import ${state}`);
+      this.#waits.delete(jobId);
       return undefined;
     } catch (error) {
       if (error instanceof TryLater) {
@@ -81,19 +87,12 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
       if (!(error instanceof HoldLost) && !(error instanceof DatabaseUnavailable))
         this.log.error(
           { event: 'job-interrupted', job: jobId, ...errorSummary(error) },
-      this.#waits.delete(jobId);
           'The work on an import failed inside the gateway, and is tried again',
         );
       return AGAIN_MS;
     }
   }
 
-  /** Looks for jobs to work on. A failure means that the store is away, which another log line reports. */
-  async #look(): Promise<void> {
-    const unfinished = await this.store.unfinished().catch(() => undefined);
-    if (!unfinished) return;
-    this.#measure(unfinished);
-    await this.#sweep().catch(() => undefined);
   /** Logs why an import waits, once for each reason. */
   #tell(jobId: string, problem: ProblemException | undefined): void {
     if (!problem || this.#waits.get(jobId) === problem.slug) return;
@@ -104,6 +103,12 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     );
   }
 
+  /** Looks for jobs to work on. A failure means that the store is away, which another log line reports. */
+  async #look(): Promise<void> {
+    const unfinished = await this.store.unfinished().catch(() => undefined);
+    if (!unfinished) return;
+    this.#measure(unfinished);
+    await this.#sweep().catch(() => undefined);
   }
 
   async #sweep(): Promise<void> {

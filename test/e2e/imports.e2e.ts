@@ -872,6 +872,43 @@ it('J8 for a day the list of members cannot be read, or no process runs: what wa
   expect(await ended(await post(file(newRows('next', 1))))).toMatchObject({ state: 'succeeded' });
 });
 
+it('J22 an import that a maintenance holds up for a day ends, and its rows say so; one that waits for a token says so too', async () => {
+  await sandbox.reset();
+  const clock = stopped(SteppedClock.make());
+  const { url, remove } = await emptyDatabase('file');
+  atEnd(remove);
+  await startWith(url, clock.environment);
+  const until3d = new Date(Date.now() + 72 * HOUR_MS).toISOString();
+  const maintenance = { stops: 'writes', until: until3d, reason: 'a long test' };
+  expect((await gateway.request('PUT', '/v1/maintenance', { body: maintenance })).status).toBe(200);
+  const held = await post(file(newRows('held', 150)));
+  clock.step(23.4 * HOUR_MS);
+  expect((await gateway.get(accepted(held))).body).toMatchObject({ state: 'queued', done: 0 });
+  clock.step(23.6 * HOUR_MS);
+  const job = await ended(held);
+  const rows = await rowsOf(job);
+  expect([job['state'], countsOf(rows)]).toEqual(['completed', { 'failed maintenance': 150 }]);
+  expect(rows[0]?.message).toContain('a long test');
+  expect((await gateway.request('DELETE', '/v1/maintenance')).status).toBe(204);
+
+  const told = (event: string) => gateway.logLines.filter((line) => line.includes(`"event":"${event}"`));
+  const unlisted = await sandbox.fault({ operation: 'listMembers', action: { httpStatus: 503 } });
+  const waits = await post(file(newRows('token', 2)));
+  await until('it says why', () => told('job-waits').length > 0);
+  await sandbox.fault({ operation: 'token', action: { httpStatus: 503 } });
+  await sandbox.control('POST', '/tokens/revoke', { tokens: 'all' });
+  await sandbox.heal(unlisted);
+  clock.step(47.3 * HOUR_MS);
+  const failed = await ended(waits);
+  expect(failed).toMatchObject({ state: 'failed', problem: { code: 'dependency-unavailable' } });
+  expect(countsOf(await rowsOf(failed))).toEqual({ 'failed dependency-unavailable': 2 });
+  expect(told('job-interrupted')).toEqual([]);
+  const reasons = told('job-waits').map((line) => (JSON.parse(line) as { problem: string }).problem);
+  expect(reasons[0]).toBe('upstream-unavailable');
+  expect(new Set(reasons).size).toBe(reasons.length);
+  expect(await sandbox.journal('addMembers')).toEqual([]);
+});
+
 it('J19 an import of which the database does not say whether its job was made is answered with the URL of the job', async () => {
   await sandbox.reset();
   const url = await postgresUrl();

@@ -1,6 +1,6 @@
 import { describe } from '../../member/member-failure.ts';
 import { inOwnTrace } from '../../observability/tracing.ts';
-import { ProblemException } from '../../problem/problem.exception.ts';
+import type { ProblemException } from '../../problem/problem.exception.ts';
 import type { ChunkRows, HeldJob } from '../store/held-job.ts';
 import type { RowResult, WaitingRow } from '../store/job-record.ts';
 import type { ImportCalls } from './import-calls.ts';
@@ -62,7 +62,7 @@ export class ImportChunk {
     let giveUpAt = performance.now() + PATIENCE_MS;
     for (;;) {
       held.assertHeld();
-      if (held.isOverdue) return this.close(new ProblemException('upstream-unavailable'), NOT_LOOKED_UP);
+      if (held.isOverdue) return this.close(held.overdueProblem, NOT_LOOKED_UP);
       const { size } = this.#open;
       const problem = await inOwnTrace('import', () => this.#attempt(), held.job.definition.trace);
       if (this.#open.size === 0 || (held.isCancelled && this.#doubtful.size === 0)) return this.#save([]);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskHold } from '../../tasks/task-worker.ts';
-import type { ProblemException } from '../../problem/problem.exception.ts';
+import { ProblemException } from '../../problem/problem.exception.ts';
 import {
   countsOf,
   type EndState,
@@ -39,6 +39,11 @@ export class TryLater extends Error {
   }
 }
 
+/** True if a job is so old that it ends with its open rows. */
+export function isOverdue({ createdAt }: JobRecord): boolean {
+  return Date.now() >= createdAt + OVERDUE_MS;
+}
+
 /** This process has lost the job, or may not go on with it. */
 export class HoldLost extends Error {
   override readonly name = 'HoldLost';
@@ -64,6 +69,8 @@ export class HeldJob {
     private readonly hold: TaskHold,
     /** The job as it was when this process took it. */
     readonly job: JobRecord,
+    /** Why the rows of a job that is overdue were not sent. */
+    readonly overdueProblem = new ProblemException('upstream-unavailable'),
   ) {
     this.over = AbortSignal.any([this.#lost.signal, hold.over]);
     this.#isCancelled = job.isCancelled;
@@ -75,7 +82,7 @@ export class HeldJob {
   }
 
   get isOverdue(): boolean {
-    return Date.now() >= this.job.createdAt + OVERDUE_MS;
+    return isOverdue(this.job);
   }
 
   assertHeld(): void {
