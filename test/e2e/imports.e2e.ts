@@ -394,6 +394,44 @@ describe('the file of an import', () => {
     expect(await ended(answer)).toMatchObject({ state: 'completed', succeeded: 2, failed: 1 });
   });
 
+  it('updates a member who came after the plan', async () => {
+    // The platform adds the members, and says of one that it was there.
+    const failed = [{ userName: 'early0', message: 'the account exists already' }];
+    const action = { code: '60027', data: { succeeded: [], failed } };
+    await sandbox.fault({ operation: 'addMembers', phase: 'after', times: 1, action });
+    const job = await ended(await post(file(newRows('early', 1)), '?mode=upsert'));
+    expect(countsOf(await rowsOf(job))).toEqual({ unchanged: 1 });
+  });
+
+  it('J5 keeps the results of a part of a chunk while the next part is under way', async () => {
+    await sandbox.fault({ operation: 'addMembers', times: 1, action: { code: '13004' } });
+    const rules = await sandbox.fault({ operation: 'addMembers', skip: 1, action: { hang: true } });
+    const answer = await post(file(newRows('part', 100)));
+    await isCalled('addMembers', 3);
+    const { body } = await gateway.get(accepted(answer));
+    await letGo(rules);
+    expect(body).toMatchObject({ state: 'running', succeeded: 50 });
+    expect(await ended(answer)).toMatchObject({ state: 'succeeded', succeeded: 100 });
+  });
+
+  it('J10 fails the row for which the platform refuses calls by an unknown code, and adds the others', async () => {
+    const match = { body: { userList: [{ userName: 'odd0' }] } };
+    await sandbox.fault({ operation: 'addMembers', match, action: { code: '98765' } });
+    const job = await ended(await post(file(newRows('odd', 100))));
+    expect(job).toMatchObject({ state: 'completed', succeeded: 99, failed: 1 });
+    expect(await rowsOf(job, '?status=failed')).toMatchObject([
+      { row: 1, code: 'upstream-unmapped-error', message: expect.stringContaining('its code 98765') },
+    ]);
+  });
+
+  it('J10 gives up soon where the platform refuses all calls by an unknown code', async () => {
+    const rules = await sandbox.fault({ operation: 'addMembers', action: { code: '98765' } });
+    const job = await ended(await post(file(newRows('none', 100))));
+    await sandbox.heal(rules);
+    expect(countsOf(await rowsOf(job))).toEqual({ 'failed upstream-unmapped-error': 100 });
+    expect((await sandbox.journal('addMembers')).length).toBeLessThan(30);
+  });
+
   it('J10 fails the rows for which the platform refuses whole calls, and adds the others', async () => {
     const rows = newRows('whole', 200);
     // Too short for the platform only.
@@ -870,6 +908,19 @@ it('J8 for a day the list of members cannot be read, or no process runs: what wa
   expect(waiting()).toEqual([]);
   await sandbox.reset();
   expect(await ended(await post(file(newRows('next', 1))))).toMatchObject({ state: 'succeeded' });
+});
+
+it('a cancelled import tells a row as added that the platform adds after the gateway has given it up', async () => {
+  await sandbox.reset();
+  const { url, remove } = await emptyDatabase('file');
+  atEnd(remove);
+  await startWith(url, { UPSTREAM_DEADLINE_MS: '1000' });
+  await sandbox.fault({ operation: 'addMembers', action: { delayMs: 4_000 }, phase: 'before' });
+  const answer = await post(file(newRows('late', 2)));
+  await isCalled('addMembers', 1);
+  expect((await gateway.request('DELETE', accepted(answer))).status).toBe(202);
+  const rows = await rowsOf(await ended(answer));
+  expect([countsOf(rows), await members().then((all) => all.has('late0'))]).toEqual([{ added: 2 }, true]);
 });
 
 it('J22 an import that a maintenance holds up for a day ends, and its rows say so; one that waits for a token says so too', async () => {

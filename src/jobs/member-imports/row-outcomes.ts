@@ -32,16 +32,17 @@ export function isFinal({ body }: ProblemException): boolean {
 
 /** The number of unreadable answers after which the gateway expects no readable one for a row. */
 const MAX_UNREADABLE = 5;
-export const UNREADABLE_CODES: ReadonlySet<string> = new Set([
-  'upstream-unmapped-error',
-  'upstream-contract-violation',
-]);
+
+export function isUnreadable(code: string): boolean {
+  return code === 'upstream-contract-violation';
+}
+
+/** Returns the platform's code, if it refused a call by one that the gateway does not know. Undefined for other problems. */
+export function codeOfUnmapped({ body: { code, upstream } }: ProblemException): string | undefined {
+  return code === 'upstream-unmapped-error' ? (upstream?.code ?? '') : undefined;
+}
+
 const UNREAD = 'The platform answered several times in a way that the gateway cannot read';
-const UNREADABLE: RowOutcome = {
-  status: 'failed',
-  code: 'upstream-contract-violation',
-  message: `${UNREAD}, and the row had no effect.`,
-};
 export const NOT_LOOKED_UP = 'The members could not be looked up within a day.';
 
 /** The outcome of a row that may have been sent, and could not be looked up for this reason. */
@@ -60,14 +61,19 @@ export function isChange({ was }: RowResult): boolean {
 
 /** Returns the outcome of a row that `found` does not show as carried out. Undefined if the row is to be sent again. */
 export function unreadOutcome(
-  { unreadable = 0 }: WaitingRow,
+  { unreadable = 0, refused }: WaitingRow,
   result: RowResult,
   found: KnownMembers,
 ): RowOutcome {
   if (unreadable < MAX_UNREADABLE) return undefined;
   const { account, memberGlobalId = '' } = result;
   const isTold = isChange(result) ? found.has(memberGlobalId) : !found.mayHave(account);
-  return isTold ? UNREADABLE : unknownBecause(`${UNREAD}.`);
+  const why = refused
+    ? `The platform refused the row with its code ${refused.by}, which the gateway does not know`
+    : UNREAD;
+  if (!isTold) return unknownBecause(`${why}.`);
+  const code = refused ? 'upstream-unmapped-error' : 'upstream-contract-violation';
+  return { status: 'failed', code, message: `${why}, and the row had no effect.` };
 }
 
 /** The outcome of a row whose account the platform refused, as it does if a member has the account. */

@@ -115,6 +115,8 @@ export interface WaitingRow {
   readonly wasDoubtful?: boolean;
   /** The number of answers to calls with this row that the gateway could not read. */
   readonly unreadable?: number;
+  /** The code that the gateway does not know with which the platform refused a call, and the number of rows in the next call. */
+  readonly refused?: { readonly by: string; readonly next: number };
 }
 
 /** The stored form of a row. It does not change with the DTO of the file. A row of a new member has a password and a name. */
