@@ -1044,9 +1044,11 @@ it('J20 the database goes back under imports: nothing is sent until an operator 
   // The platform carries the calls out, without a response, and shows its members for the plans only.
   const last = await sandbox.journal('addMembers');
   const unanswered = { operation: 'addMembers', phase: 'after', action: { reset: 'before-headers' } };
+  const unlisted = { operation: 'listMembers', skip: 1, action: { httpStatus: 503 } };
   const silent = [
     ...(await sandbox.fault(unanswered)),
-    ...(await sandbox.fault({ operation: 'listMembers', skip: 2, action: { httpStatus: 503 } })),
+    ...(await sandbox.fault({ ...unlisted, match: { path: 'ent-harbour' } })),
+    ...(await sandbox.fault({ ...unlisted, match: { path: 'ent-meridian' } })),
   ];
   await sandbox.heal(held);
   await isCalled('addMembers', last.length + 3);
