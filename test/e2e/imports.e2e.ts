@@ -914,8 +914,8 @@ it('a cancelled import tells a row as added that the platform adds after the gat
   await sandbox.reset();
   const { url, remove } = await emptyDatabase('file');
   atEnd(remove);
-  await startWith(url, { UPSTREAM_DEADLINE_MS: '1000' });
-  await sandbox.fault({ operation: 'addMembers', action: { delayMs: 4_000 }, phase: 'before' });
+  await startWith(url, { UPSTREAM_DEADLINE_MS: '2000' });
+  await sandbox.fault({ operation: 'addMembers', action: { delayMs: 6_000 }, phase: 'before' });
   const answer = await post(file(newRows('late', 2)));
   await isCalled('addMembers', 1);
   expect((await gateway.request('DELETE', accepted(answer))).status).toBe(202);
