@@ -1,5 +1,5 @@
 import type { CodeWord } from '../config/taught-codes.ts';
-import type { Outcome } from '../problem/catalogue.ts';
+import { type Outcome, problemDefinition } from '../problem/catalogue.ts';
 import { type ProblemBody, ProblemException } from '../problem/problem.exception.ts';
 import { operations } from '../upstream/operations.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
@@ -91,9 +91,15 @@ function itemsOf(error: unknown): readonly PlacedItem[] {
 
 const MAX_REASON = 2_000;
 
+const MAX_FAULTS = 10;
+
 /** Why a scheduled order was not placed, in the words of the gateway or the platform, for its record. */
-export function reasonOf({ body, message }: ProblemException): string {
-  return (body.detail ?? message).slice(0, MAX_REASON);
+export function reasonOf({ body, slug }: ProblemException): string {
+  const { detail = problemDefinition(slug).meaning, errors = [] } = body;
+  const faults = errors
+    .slice(0, MAX_FAULTS)
+    .flatMap((fault) => ('pointer' in fault ? `${fault.pointer} ${fault.detail}` : []));
+  return [detail, ...(faults.length > 0 ? [`(${faults.join('; ')})`] : [])].join(' ').slice(0, MAX_REASON);
 }
 
 /** What to do about an order in doubt. For other writes the problem's own text says it. */
