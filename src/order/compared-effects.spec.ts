@@ -76,6 +76,32 @@ describe('the effects of deletions now and before:', () => {
     expect(comparedEffects(before, now)).toBe(expected);
   });
 
+  it.each<[string, Effects, Effects, string]>([
+    ['it was shown before', [of('1')], [unlisted('1')], 'hidden'],
+    [
+      'it was shown before, with assets that the order does not name',
+      [of('1'), of('9')],
+      [unlisted('1')],
+      'hidden',
+    ],
+    ['it was shown before, with nothing to take away', [], [unlisted('1')], 'hidden'],
+    ['it was not shown before either', [unlisted('1')], [unlisted('1')], 'same'],
+    [
+      'one of its deletions was not shown before either',
+      [unlisted('1'), of('2')],
+      [unlisted('1'), of('2')],
+      'same',
+    ],
+    [
+      'another enterprise has a change',
+      [of('1'), of('7', { enterpriseGlobalId: 'ent-2' })],
+      [unlisted('1')],
+      'changed',
+    ],
+  ])('an enterprise of which nothing is shown: %s', (_, before, now, expected) => {
+    expect(comparedEffects(before, now, new Set(['ent-1']))).toBe(expected);
+  });
+
   it('a long list is cut for a caller, and says how many there are; both lists of a change fit into a reason', () => {
     expect(shortTextOf([of('2'), unread('1')])).toBe('[product-removed 1 unreadable, product-removed 2 a]');
     const text = shortTextOf(Array.from({ length: 5_000 }, (_, at) => of(String(at))));

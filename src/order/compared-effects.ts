@@ -4,10 +4,15 @@ export type Effects = readonly DryRunEffect[];
 
 /**
  * Compares the effects that a deletion has now with those that it had before. Only effects that the platform showed both times count, because a
- * missing answer proves nothing. `hidden` means that nothing differs, but that the platform no longer shows the products of an asset, or whether the
- * deletion means one of them. A number that has disappeared from the platform's list is a change.
+ * missing answer proves nothing. `hidden` means that nothing differs, but that the platform no longer shows the products of an asset, whether the
+ * deletion means one of them, or what a deletion takes away from one of the enterprises `unshown`. A number that has disappeared from a list that
+ * the platform shows is a change.
  */
-export function comparedEffects(before: Effects, now: Effects): 'same' | 'changed' | 'hidden' {
+export function comparedEffects(
+  before: Effects,
+  now: Effects,
+  unshown: ReadonlySet<string | null> = new Set(),
+): 'same' | 'changed' | 'hidden' {
   const unread = hiddenIn(before);
   // The list of these enterprises may have been unreadable, because none of their assets was shown.
   const unlisted = enterprisesIn(unread).difference(
@@ -15,22 +20,30 @@ export function comparedEffects(before: Effects, now: Effects): 'same' | 'change
   );
   const shown = new Set(before.filter(isShownProduct).map(nameOf));
   const hidden = [
-    ...hiddenIn(now).filter(({ assetId, assetNum }) => assetId !== null || assetNum === null),
+    ...hiddenIn(now).filter(
+      ({ assetId, assetNum, enterpriseGlobalId }) =>
+        assetId !== null || assetNum === null || unshown.has(enterpriseGlobalId),
+    ),
     ...now.filter((effect) => !effect.readable && shown.has(nameOf(effect))),
   ];
   const open = new Set(before.filter(({ readable }) => !readable).map(nameOf));
-  const known = (effects: Effects, unknown: Effects) => {
+  const known = (effects: Effects, unknown: Effects, without: ReadonlySet<string | null> = new Set()) => {
     const numbers = new Set(unknown.map(({ assetNum }) => assetNum));
+    const hiddenOrUnlisted = unlisted.union(without);
     return effects.filter(
-      ({ assetNum, enterpriseGlobalId }) => !numbers.has(assetNum) && !unlisted.has(enterpriseGlobalId),
+      ({ assetNum, enterpriseGlobalId }) =>
+        !numbers.has(assetNum) && !hiddenOrUnlisted.has(enterpriseGlobalId),
     );
   };
+  const newlyHidden = known(hidden, unread);
+  // A deletion may also affect assets that it does not name, so none of the enterprise's effects can be compared.
+  const incomparable = unshown.intersection(enterprisesIn(newlyHidden));
   const certain = (effects: Effects) =>
-    known(effects, [...unread, ...hidden]).filter(
+    known(effects, [...unread, ...hidden], incomparable).filter(
       (effect) => (effect.readable || isUnlisted(effect)) && !open.has(nameOf(effect)),
     );
   if (textOf(certain(before)) !== textOf(certain(now))) return 'changed';
-  return known(hidden, unread).length === 0 ? 'same' : 'hidden';
+  return newlyHidden.length === 0 ? 'same' : 'hidden';
 }
 
 /**

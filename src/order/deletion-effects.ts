@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Deletion as DeletionRecord, OrderSearch } from '../order-ledger/ledger-record.ts';
 import { isThere, lentOf } from '../order-ledger/order-evidence.ts';
+import { reasonOf } from '../order-ledger/write-outcome.ts';
 import type { ProblemException } from '../problem/problem.exception.ts';
 import { AliasUsers } from '../upstream/alias-users.ts';
 import type { CallContext } from '../request/call-context.ts';
@@ -28,6 +29,8 @@ import { OrderService } from './order.service.ts';
 /** The longest time that an order waits while the gateway reads what the order deletes. */
 const MARK_MS = 10_000;
 
+const NO_USER = 'The gateway has no user to read with.';
+
 /** An asset, and the part of the deletion that is for it. */
 interface Searched {
   readonly part: NamedProducts;
@@ -51,18 +54,32 @@ export class DeletionEffects {
     private readonly search: PlatformSearch,
   ) {}
 
-  /** Adds the deletions' effects to the dry run. Throws a problem for which `isThrown` is true; any other makes its item's effects unreadable. */
+  /**
+   * Adds the deletions' effects to the dry run. Throws a problem for which `isThrown` is true; any other makes its item's effects unreadable.
+   * Returns why, by the enterprise of the item.
+   */
   async show(
     dryRun: DryRun,
     call: CallContext,
     { items }: PlaceOrderDto,
-    isThrown?: IsThrown,
-  ): Promise<void> {
-    for (const item of items)
-      if (item.orderType !== 'new_buy') {
-        const isShown = await ifShown(() => this.#show(dryRun, call, item, isThrown), isThrown);
-        if (!isShown) for (const { assetNums } of item.assets) showUnreadable(dryRun, item, assetNums);
-      }
+    isThrown: IsThrown = () => false,
+  ): Promise<ReadonlyMap<string | null, string>> {
+    const unshown = new Map<string | null, string>();
+    for (const item of items) {
+      if (item.orderType === 'new_buy') continue;
+      let why = NO_USER;
+      const isShown = await ifShown(
+        () => this.#show(dryRun, call, item, isThrown),
+        (problem) => {
+          why = reasonOf(problem);
+          return isThrown(problem);
+        },
+      );
+      if (isShown) continue;
+      unshown.set(item.customer.enterpriseGlobalId ?? null, why);
+      for (const { assetNums } of item.assets) showUnreadable(dryRun, item, assetNums);
+    }
+    return unshown;
   }
 
   /** Marks each deletion with whether the platform now shows everything that it names. Deletions whose lists cannot be read in time stay unmarked. */

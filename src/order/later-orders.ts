@@ -4,15 +4,15 @@ import type { Scope } from '../request/scopes.ts';
 import type { ScheduledOrder } from '../order-ledger/ledger-record.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../request/call-context.ts';
-import { DryRun, type DryRunEffect } from '../request/dry-run.ts';
-import { isAway, mayEnd } from '../upstream/if-shown.ts';
-import { comparedEffects, shortTextOf } from './compared-effects.ts';
+import { DryRun } from '../request/dry-run.ts';
+import { isAway } from '../upstream/if-shown.ts';
+import { comparedEffects, type Effects, shortTextOf } from './compared-effects.ts';
 import { DeletionEffects } from './deletion-effects.ts';
 import type { PlaceOrderDto } from './dto/license-order.dto.ts';
 import { deletes } from './order-content.ts';
 
 const NOT_SHOWN =
-  'The platform does not show what is on an asset that the order deletes, so the gateway cannot tell whether it has changed since the order was accepted.';
+  'The platform does not show what the order deletes, so the gateway cannot tell whether it has changed since the order was accepted.';
 
 /** The scopes that an order needs. */
 export function orderScopes(order: PlaceOrderDto): readonly Scope[] {
@@ -42,7 +42,7 @@ export class LaterOrders {
       byToken: orderScopes(order).filter(
         (scope) => !this.callers.standingOf({ caller, scope, byToken: false }),
       ),
-      effects: isNew && deletes(order) ? await this.#effectsOf(call, order) : [],
+      effects: isNew && deletes(order) ? (await this.#effectsOf(call, order)).effects : [],
     };
   }
 
@@ -53,29 +53,38 @@ export class LaterOrders {
     { effects: before }: ScheduledOrder,
   ): Promise<void> {
     if (order.ifEffectsChanged === 'send' || !deletes(order)) return;
-    if (comparedEffects(before, await this.#effectsOf(call, order)) === 'same') return;
-    // The effects also differ if an answer of the platform could not be read. That proves nothing, so the second read throws its problem.
-    const now = await this.#effectsOf(call, order, mayEnd);
-    switch (comparedEffects(before, now)) {
+    let read = await this.#effectsOf(call, order);
+    // A list may lack something for a moment, so a change has to show twice.
+    if (verdictOn(before, read) === 'changed') read = await this.#effectsOf(call, order);
+    switch (verdictOn(before, read)) {
       case 'same':
         return;
       case 'hidden':
-        throw new ProblemException('upstream-contract-violation', { detail: NOT_SHOWN });
+        throw new ProblemException('upstream-contract-violation', {
+          outcome: 'not_processed',
+          detail: [NOT_SHOWN, ...new Set(read.unshown.values())].join(' '),
+        });
       case 'changed':
         throw new ProblemException('effects-changed', {
-          detail: `effects-changed: it would have taken away ${shortTextOf(before)}, and would take away ${shortTextOf(now)} now`,
+          detail: `effects-changed: it would have taken away ${shortTextOf(before)}, and would take away ${shortTextOf(read.effects)} now`,
         });
     }
   }
 
   /** Returns what the deletions of an order would take away now. */
-  async #effectsOf(
-    call: CallContext,
-    order: PlaceOrderDto,
-    isThrown = isAway,
-  ): Promise<readonly DryRunEffect[]> {
+  async #effectsOf(call: CallContext, order: PlaceOrderDto): Promise<ReadEffects> {
     const dryRun = new DryRun();
-    await this.effects.show(dryRun, call, order, isThrown);
-    return dryRun.effects;
+    const unshown = await this.effects.show(dryRun, call, order, isAway);
+    return { effects: dryRun.effects, unshown };
   }
+}
+
+interface ReadEffects {
+  readonly effects: Effects;
+  /** Why the platform showed nothing of a deletion, by the enterprise. */
+  readonly unshown: ReadonlyMap<string | null, string>;
+}
+
+function verdictOn(before: Effects, { effects, unshown }: ReadEffects) {
+  return comparedEffects(before, effects, new Set(unshown.keys()));
 }

@@ -418,9 +418,25 @@ describe('a deletion is looked at again before it is sent:', () => {
     expect((await gateway.post(ORDERS, soon(of, { items: [deletion] }))).status).toBe(202);
     const action = { code: 0, codeAs: 'integer', status: 200, data: null };
     const rules = await sandbox.fault({ operation: 'listAssetProducts', action });
-    // Each attempt reads the asset twice.
-    await sandbox.untilSpoiled(3);
+    await sandbox.untilSpoiled(2);
     expect(await sent(of)).toBe(0);
+    await sandbox.heal(rules);
+    await becomes(of, 'succeeded');
+    expect([await sent(of), (await read(of))['reason']]).toEqual([1, null]);
+  });
+
+  it('and waits while the platform refuses to show it, and the console says why', async () => {
+    const of = number();
+    expect((await gateway.post(ORDERS, soon(of, { items: [deletion] }))).status).toBe(202);
+    const rules = await sandbox.fault({ operation: 'listAssetProducts', action: { code: '60017' } });
+    await until(
+      'it waits, or has ended',
+      async () => (await waitsFor(of)) !== null || (await stateOf(of)) !== 'scheduled',
+    );
+    expect([await stateOf(of), await waitsFor(of)]).toEqual([
+      'scheduled',
+      expect.stringContaining('is not bound to an authorization customer'),
+    ]);
     await sandbox.heal(rules);
     await becomes(of, 'succeeded');
     expect([await sent(of), (await read(of))['reason']]).toEqual([1, null]);
