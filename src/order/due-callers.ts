@@ -4,12 +4,15 @@ import { CallerRegistry } from '../caller/caller.registry.ts';
 import { missingRight } from '../caller/standing.ts';
 import { newTrace } from '../observability/tracing.ts';
 import type { LedgerRecord, ScheduledOrder } from '../order-ledger/ledger-record.ts';
+import { reasonOf } from '../order-ledger/write-outcome.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { TenancyGuard } from '../tenancy/tenancy.guard.ts';
 import { AliasUsers } from '../upstream/alias-users.ts';
+import { mayEnd } from '../upstream/if-shown.ts';
 import { type CallContext, isGranted, Progress } from '../request/call-context.ts';
 import type { PlaceOrderDto } from './dto/license-order.dto.ts';
 import { orderScopes } from './later-orders.ts';
+import { unlimitedProblem } from './order-budget.ts';
 
 /** Builds the caller of a scheduled order that is due: it has the rights of its entry now, and the ids in the order are looked up again. */
 @Injectable()
@@ -27,6 +30,8 @@ export class DueCallers {
     const entry = this.callers.byName(details.caller);
     if (!entry || !this.#hasScopes(details.caller, order, scheduled)) throw missingRight(LOST, hasRead);
     const { name, grants, appKey, budgets } = entry;
+    const unlimited = unlimitedProblem(order, budgets);
+    if (unlimited && !hasRead) throw missingRight(reasonOf(unlimited), hasRead);
     const context: CallContext = {
       requestId: `scheduled-${randomUUID()}`,
       trace: newTrace(),
@@ -35,8 +40,22 @@ export class DueCallers {
       progress: new Progress(),
     };
     const { call, lookUp } = this.#reach(context, order, hasRead);
-    await lookUp?.();
+    try {
+      await lookUp?.();
+    } catch (error) {
+      throw this.#withoutUser(context, order, error);
+    }
     return call;
+  }
+
+  /** A replica without a user cannot look up all ids, so it does not know whether one that it did not find is there. */
+  #withoutUser({ user }: CallContext, { items }: PlaceOrderDto, error: unknown): unknown {
+    if (!(error instanceof ProblemException) || mayEnd(error)) return error;
+    const lacksUser = items.some(({ customer: { enterpriseGlobalId } }) => {
+      return enterpriseGlobalId !== undefined && !this.users.forEnterprise(enterpriseGlobalId);
+    });
+    if (user || !lacksUser) return error;
+    return new ProblemException('user-required', { detail: `${NO_USER} ${reasonOf(error)}`, cause: error });
   }
 
   #hasScopes(caller: string, order: PlaceOrderDto, { byToken }: ScheduledOrder): boolean {
@@ -70,4 +89,5 @@ export class DueCallers {
   }
 }
 
+const NO_USER = 'This replica has no user to look up what the order names with.';
 const LOST = 'The caller is not there any more, or has lost the scopes that the order needs.';

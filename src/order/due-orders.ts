@@ -5,6 +5,7 @@ import type { LedgerRecord, ScheduledOrder, State } from '../order-ledger/ledger
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { reasonOf } from '../order-ledger/write-outcome.ts';
 import { NotDue } from '../order-ledger/write-recorder.ts';
+import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { mayEnd } from '../upstream/if-shown.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
@@ -21,6 +22,12 @@ const MIN_PAUSE_MS = 2_000;
 const MAX_PAUSE_MS = 30_000;
 /** The longest time that an order waits for its hindrance to end, such as a platform that is down. */
 const MAX_WAIT_MS = 24 * 3_600_000;
+
+/**
+ * Refusals by the version, the profile or the users file of this replica. The replica that accepted the order had others, which this one may
+ * still get, or a task of another replica may place the order.
+ */
+const OF_THIS_REPLICA: ReadonlySet<ProblemSlug> = new Set(['validation-failed', 'user-required']);
 
 /** Beyond this number, the order that was tried least recently is forgotten, and its wait starts again from zero. */
 const MAX_HINDERED = 20_000;
@@ -116,10 +123,12 @@ export class DueOrders {
 
   async #wait(record: LedgerRecord, problem: ProblemException): Promise<number | undefined> {
     if (problem.slug === 'outcome-unknown') return this.#end(record, 'in_doubt', problem);
-    if (!mayEnd(problem)) return this.#end(record, 'rejected', problem);
+    const isFinal = !mayEnd(problem);
+    if (isFinal && !OF_THIS_REPLICA.has(problem.slug)) return this.#end(record, 'rejected', problem);
     const { since } = this.#hindranceOf(record) ?? { since: performance.now() };
     const isStopped = problem.slug === 'maintenance';
-    if (!isStopped && !this.#mayWait(record)) return this.#end(record, 'not_sent', problem);
+    if (!isStopped && !this.#mayWait(record))
+      return this.#end(record, isFinal ? 'rejected' : 'not_sent', problem);
     // The time of a maintenance does not count towards the wait.
     this.#hindered.set(record.name, {
       notBefore: record.details.order?.notBefore,

@@ -218,15 +218,28 @@ it('D50 the lease of a due order ends before its refusal arrives: the order is n
   expect(await sandbox.commits()).toHaveLength(1);
 });
 
-it('D53 an order is due on a replica that has not read yet that its caller, its enterprise or its user was added: it waits, and is sent once the replica has read that', async () => {
+it('D53 an order is due on a replica that has not read yet that its caller, its enterprise or its user was added, or what the platform takes: it waits, and is sent once the replica has read that', async () => {
   const user = { username: 'admin@harbour', password: sandbox.seedPassword };
-  const added = ['caller', 'enterprise', 'user'] as const;
+  const [item] = orderOf('x').items;
+  const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+  const purchase = { ...item, customer };
+  const deletion = {
+    ...{ orderType: 'delete_asset', licenseType: 'cloud_account', srcLicenseOrderId: 'lic-1009', customer },
+    assets: [{ assetNums: ['8000001009'] }],
+  };
+  /** The items of the order of each caller. */
+  const orders = {
+    ...{ caller: [purchase], enterprise: [purchase], user: [purchase] },
+    // Without a user, the gateway can neither look up the order from which it deletes nor see what is on the asset.
+    deletion: [deletion],
+    profile: [purchase, purchase],
+  };
+  const names = Object.keys(orders) as (keyof typeof orders)[];
+  const scopes = ['orders:read', 'orders:write', 'orders:revoke'] as const;
   const own = await Fleet.start(sandbox, 1, {
     databaseUrl: await server.newUrl(),
     users: { default: user, added: user },
-    callers: added.map((name) => ({
-      ...{ name, scopes: ['orders:read', 'orders:write'], enterprises: ['ent-harbour'] },
-    })),
+    callers: names.map((name) => ({ name, scopes: [...scopes], enterprises: ['ent-harbour'] })),
   });
   try {
     const written = (name: string, content: object) => {
@@ -234,17 +247,17 @@ it('D53 an order is due on a replica that has not read yet that its caller, its 
       writeFileSync(path, JSON.stringify(content));
       return path;
     };
+    const profileOf = (readings: object) => written('profile-before.json', { version: 1, readings });
     const before = own.callers
       .filter(({ name }) => name !== 'caller')
       .map((each) => (each.name === 'enterprise' ? { ...each, enterprises: ['ent-meridian'] } : each));
     await own.launch({
       CALLERS_FILE: written('callers-before.json', { callers: before }),
-      UPSTREAM_USERS_FILE: written('users-before.json', { default: user }),
+      UPSTREAM_USERS_FILE: written('users-before.json', {}),
+      PLATFORM_PROFILE_FILE: profileOf({ maxOrdersPerBatch: 1 }),
     });
     const notBefore = Date.now() + aheadMs + HOUR_MS;
-    const [item] = orderOf('x').items;
-    const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
-    for (const name of added) {
+    for (const name of names) {
       const time = new Date(notBefore).toISOString();
       const response = await fetch(`${own.gateways[0]?.url}${ORDERS}`, {
         method: 'POST',
@@ -252,7 +265,7 @@ it('D53 an order is due on a replica that has not read yet that its caller, its 
           ...{ 'content-type': 'application/json', 'x-api-key': String(own.keys[name]) },
           ...(name === 'user' && { 'x-acting-user': 'added' }),
         },
-        body: JSON.stringify(orderOf(`SO-${name}`, { notBefore: time, items: [{ ...item, customer }] })),
+        body: JSON.stringify(orderOf(`SO-${name}`, { notBefore: time, items: orders[name] })),
       });
       expect(response.status).toBe(202);
     }
@@ -260,21 +273,35 @@ it('D53 an order is due on a replica that has not read yet that its caller, its 
     own.gateways[0]?.child.kill('SIGKILL');
     await own.gateways[0]?.ended;
     stepDatabase(aheadMs + HOUR_MS);
-    const states = () =>
-      Promise.all(added.map(async (name) => (await own.get(1, `${ORDERS}/crm/SO-${name}`)).body['state']));
+    const states = async () => {
+      const all = names.map(async (name) => {
+        const { body } = await own.get(1, `${ORDERS}/crm/SO-${name}`);
+        return [name, body['state']] as const;
+      });
+      return Object.fromEntries(await Promise.all(all));
+    };
     const url = String(own.environment['DATABASE_URL']);
     const tried = "SELECT FROM tasks WHERE kind = 'schedule' AND attempt = '' AND due_at > $1";
     await until('each was tried', async () => {
-      const ended = (await states()).filter((state) => state !== 'scheduled');
-      return (await askDatabase(url, tried, notBefore)).length + ended.length === added.length;
+      const ended = Object.values(await states()).filter((state) => state !== 'scheduled');
+      return (await askDatabase(url, tried, notBefore)).length + ended.length === names.length;
     });
-    expect(await states()).toEqual(['scheduled', 'scheduled', 'scheduled']);
+    const all = (state: string) => Object.fromEntries(names.map((name) => [name, state]));
+    expect(await states()).toEqual(all('scheduled'));
     written('callers-before.json', { callers: own.callers });
     await until('two are sent', async () => (await sends()).length === 2);
-    expect((await states())[2]).toBe('scheduled');
+    profileOf({});
+    await until('three are sent', async () => (await sends()).length === 3);
+    expect(await states()).toMatchObject({ user: 'scheduled', deletion: 'scheduled' });
     written('users-before.json', { default: user, added: user });
-    await until('all are sent', async () => (await states()).every((state) => state === 'succeeded'));
-    expect((await sends()).toSorted()).toEqual(['SO-caller', 'SO-enterprise', 'SO-user']);
+    await until('none waits', async () => {
+      const open = Object.values(await states()).filter((state) =>
+        ['scheduled', 'sending'].includes(String(state)),
+      );
+      return open.length === 0;
+    });
+    expect(await states()).toEqual(all('succeeded'));
+    expect((await sends()).toSorted()).toEqual(names.map((name) => `SO-${name}`).toSorted());
   } finally {
     await own.stop();
   }
