@@ -11,8 +11,8 @@ import type { AssetDto } from './dto/asset.dto.ts';
 
 /** The number of assets whose products are read at a time. It is small, so that the platform can serve other requests too. */
 const ASSETS_AT_A_TIME = 4;
-/** After this time the request fails. The read cache keeps what was read so far for the next request. */
-const READ_MS = 20_000;
+/** After this time the request fails. The read cache, or `known`, keeps what was read so far for the next request. */
+export const READ_MS = 20_000;
 /** Two refusals of the platform to show an asset that it has listed. They do not prove that nothing is on the asset. */
 const REFUSALS: ReadonlySet<string> = new Set(['asset-not-found', 'asset-of-other-customer']);
 const NOT_SHOWN: AssetContent = { instances: [], isShown: false, isWhole: false };
@@ -20,6 +20,16 @@ const NOT_SHOWN: AssetContent = { instances: [], isShown: false, isWhole: false 
 /** What is on an asset. `refusal` is the response of a platform that refuses to show it. */
 interface ReadContent extends AssetContent {
   readonly refusal?: UpstreamResponse | undefined;
+}
+
+/** How the contents of assets are read. */
+interface ReadTerms {
+  /** Bypasses the cache. */
+  readonly fresh: true;
+  /** The time of `performance.now()` after which no further asset is read. */
+  readonly until: number;
+  /** The contents that were read before, by the id of the asset. They are not read again, and what is read is added. */
+  readonly known: Map<string, AssetContent>;
 }
 
 /** Reads the products and packages on assets (member #7), each with its order. */
@@ -31,20 +41,23 @@ export class AssetContents {
     private readonly readings: PlatformReadings,
   ) {}
 
-  /** Returns the content of each asset, in the order of `assets`. Their enterprise must be granted to the caller. `fresh` bypasses the cache. */
+  /** Returns the content of each asset, in the order of `assets`. Their enterprise must be granted to the caller. */
   async read(
     call: CallContext,
     enterpriseGlobalId: string,
     assets: readonly AssetDto[],
-    fresh?: boolean,
+    { fresh, until = performance.now() + READ_MS, known }: Partial<ReadTerms> = {},
   ): Promise<readonly ReadContent[]> {
     const ids = assets.map(({ assetId }) => assetId);
     call.authorisedIds?.add('asset', ids);
-    const until = performance.now() + READ_MS;
     const limit = pLimit(ASSETS_AT_A_TIME);
-    const contents = limit.map(ids, (assetId) => {
+    const contents = limit.map(ids, async (assetId) => {
+      const before = known?.get(assetId);
+      if (before) return before;
       if (performance.now() > until) throw new ProblemException('upstream-timeout');
-      return this.#readAsset(call, enterpriseGlobalId, assetId, fresh);
+      const content = await this.#readAsset(call, enterpriseGlobalId, assetId, fresh);
+      known?.set(assetId, content);
+      return content;
     });
     // A failure drops the assets that still wait. p-limit has started the next one by then.
     return contents.finally(() => limit.clearQueue());

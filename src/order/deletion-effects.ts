@@ -8,9 +8,9 @@ import type { CallContext } from '../request/call-context.ts';
 import type { DryRun, DryRunEffect } from '../request/dry-run.ts';
 import { ifShown } from '../upstream/if-shown.ts';
 import { type Holdings, NoUser, PlatformSearch } from '../upstream/platform-search.ts';
-import { isMeant } from '../upstream/wire/instances.ts';
+import { type AssetContent, isMeant } from '../upstream/wire/instances.ts';
 import type { WholeList } from '../upstream/wire/whole-list.ts';
-import { AssetContents } from './asset-contents.ts';
+import { AssetContents, READ_MS } from './asset-contents.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
 import {
   type Deletion,
@@ -44,6 +44,19 @@ type IsThrown = (problem: ProblemException) => boolean;
 /** The place of an effect. */
 type Place = Pick<DryRunEffect, 'enterpriseGlobalId' | 'assetId' | 'assetNum'>;
 
+/** The assets of each enterprise, and the contents of those that were read (`known`). All deletions of an order share it. */
+export type DeletionReading = Map<
+  string,
+  { readonly all: WholeList<AssetDto>; readonly known: Map<string, AssetContent> }
+>;
+
+interface ReadingTerms {
+  readonly reading: DeletionReading;
+  /** The time of `performance.now()` after which no further asset is read. */
+  readonly until: number;
+  readonly isThrown: IsThrown;
+}
+
 /** Finds what the deletions of an order would take away, as far as the platform shows it now (docs/platform.md, section 4.1, rules 2 to 5). */
 @Injectable()
 export class DeletionEffects {
@@ -56,20 +69,22 @@ export class DeletionEffects {
 
   /**
    * Adds the deletions' effects to the dry run. Throws a problem for which `isThrown` is true; any other makes its item's effects unreadable.
-   * Returns why, by the enterprise of the item.
+   * Returns why, by the enterprise of the item. What `reading` has is not read again.
    */
   async show(
     dryRun: DryRun,
     call: CallContext,
     { items }: PlaceOrderDto,
     isThrown: IsThrown = () => false,
+    reading: DeletionReading = new Map(),
   ): Promise<ReadonlyMap<string | null, string>> {
+    const until = performance.now() + READ_MS;
     const unshown = new Map<string | null, string>();
     for (const item of items) {
       if (item.orderType === 'new_buy') continue;
       let why = NO_USER;
       const isShown = await ifShown(
-        () => this.#show(dryRun, call, item, isThrown),
+        () => this.#show(dryRun, call, item, { reading, until, isThrown }),
         (problem) => {
           why = reasonOf(problem);
           return isThrown(problem);
@@ -117,14 +132,24 @@ export class DeletionEffects {
   }
 
   /** Resolves to false where the item names no enterprise, or the gateway has no user to read with. */
-  async #show(dryRun: DryRun, caller: CallContext, item: Deletion, isThrown?: IsThrown): Promise<boolean> {
+  async #show(
+    dryRun: DryRun,
+    caller: CallContext,
+    item: Deletion,
+    { reading, until, isThrown }: ReadingTerms,
+  ): Promise<boolean> {
     const { enterpriseGlobalId } = item.customer;
     // The platform shows products to its users only.
     const user = caller.user ?? (enterpriseGlobalId && this.users.forEnterprise(enterpriseGlobalId));
     if (enterpriseGlobalId === undefined || !user) return false;
     const call = { ...caller, user };
     const fields = ['assetNum', 'customerId', 'licenseType'] as const;
-    const all = await this.orders.wholeAssets(call, enterpriseGlobalId, fields);
+    const ofEnterprise = reading.get(enterpriseGlobalId) ?? {
+      all: await this.orders.wholeAssets(call, enterpriseGlobalId, fields),
+      known: new Map<string, AssetContent>(),
+    };
+    reading.set(enterpriseGlobalId, ofEnterprise);
+    const { all, known } = ofEnterprise;
     const byNum = new Map(all.map((asset) => [asset.assetNum, asset]));
     const parts = item.assets.flatMap((part: NamedProducts & { assetNums: string[] }) =>
       part.assetNums.map((num) => ({ part, num })),
@@ -136,7 +161,8 @@ export class DeletionEffects {
     const others = beyond(item, all, found);
     const searched = [...found, ...(others ?? [])];
     const searchedAssets = searched.map(({ asset }) => asset);
-    const contents = await this.contents.read(call, enterpriseGlobalId, searchedAssets, true);
+    const terms = { fresh: true, until, known } as const;
+    const contents = await this.contents.read(call, enterpriseGlobalId, searchedAssets, terms);
     const unseen: Place[] = [];
     for (const [index, { part, asset, isOpen }] of searched.entries()) {
       const { assetId, assetNum } = asset;

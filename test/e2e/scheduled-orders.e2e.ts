@@ -442,6 +442,38 @@ describe('a deletion is looked at again before it is sent:', () => {
     expect([await sent(of), (await read(of))['reason']]).toEqual([1, null]);
   });
 
+  it('what it takes away is read once for each enterprise and asset, and a repeat goes on where the platform failed', async () => {
+    const { customer } = deletion;
+    const items = [
+      ['normal_recover_usbkey', ['8000001003', '8000001006']],
+      ['normal_unrecover_usbkey', ['8000001004']],
+    ].map(([licenseType, assetNums]) => ({
+      ...{ orderType: 'delete_asset', licenseType, allOrders: true, customer, assets: [{ assetNums }] },
+    }));
+    const later = orderOf(number(), { items, notBefore: at(DAY_MS) });
+    const fault = { operation: 'listAssetProducts', match: { path: 'ast-1004' } };
+    const rules = await sandbox.fault({ ...fault, action: { code: '500' } });
+    expect((await gateway.post(ORDERS, later)).body['code']).toBe('upstream-unavailable');
+    await sandbox.heal(rules);
+    expect((await gateway.post(ORDERS, later)).status).toBe(202);
+    const readsOf = async (operation: string, path: string) =>
+      (await sandbox.journal(operation)).filter((each) => each.path.includes(path)).length;
+    expect([
+      await readsOf('listAssets', 'ent-harbour'),
+      await readsOf('listAssetProducts', 'ast-1003'),
+      await readsOf('listAssetProducts', 'ast-1006'),
+    ]).toEqual([1, 1, 1]);
+    await cancel(later.channelOrderId);
+  });
+
+  it('nothing is read where the order is sent whatever is gone', async () => {
+    const of = number();
+    const body = { ...soon(of, { items: [deletion] }), ifEffectsChanged: 'send' };
+    expect((await gateway.post(ORDERS, body)).status).toBe(202);
+    await becomes(of, 'succeeded');
+    expect(await sandbox.journal('listAssets')).toEqual([]);
+  });
+
   it('where its effects have changed, it is rejected with both lists, or sent all the same if the order says so', async () => {
     const [of, anyway] = [number(), number()];
     const notBefore = at(2 * SOON_MS);
