@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { OrderConfig } from '../config/app-config.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
-import { isSought, type LedgerRecord } from '../order-ledger/ledger-record.ts';
+import { isSought, type LedgerRecord, sentAt } from '../order-ledger/ledger-record.ts';
 import type { OrderQuery, WaitingOrders } from '../order-ledger/write-steps.ts';
 import { AttemptStore } from '../reconciliation/attempt-store.ts';
 import { PlatformSearch } from '../upstream/platform-search.ts';
@@ -80,7 +80,7 @@ export class DoubtedOrders {
 
   /** When the gateway looks for the order again, or why it does not. */
   #next(record: LedgerRecord): { nextAt: number | null; noMore: string | null } {
-    const { state, submittedAt } = record;
+    const { state } = record;
     const none = (noMore: string) => ({ nextAt: null, noMore });
     if (!isSought(record) && state === 'incomplete')
       return none('The platform has answered: it did not confirm every item.');
@@ -88,6 +88,6 @@ export class DoubtedOrders {
       return none('The gateway cannot look for it: it deletes, or an item names no enterprise.');
     if (!this.platform.possible)
       return none('The gateway looks as a user of the users file, and there is none.');
-    return { nextAt: this.times.next(submittedAt, Date.now()), noMore: null };
+    return { nextAt: this.times.next(sentAt(record), Date.now()), noMore: null };
   }
 }

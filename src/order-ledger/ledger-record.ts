@@ -193,6 +193,14 @@ export interface LedgerRecord {
   readonly details: Details;
 }
 
+/**
+ * Returns when the order was sent, or may have been. A scheduled order that may have been sent before its database was restored has the time of
+ * its acceptance as `submittedAt`, and was not sent before its own time.
+ */
+export function sentAt({ submittedAt, details }: LedgerRecord): number {
+  return Math.max(submittedAt, details.order?.notBefore ?? 0);
+}
+
 const ORDER = 'order/';
 
 export function orderName(channelCode: string, channelOrderId: string): string {

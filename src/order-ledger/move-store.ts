@@ -110,7 +110,7 @@ function verdictOf(move: MoveOfRow, row: WriteRow, now: number): MovedRow | unde
   const isOver = by !== 'lease' || row.leaseUntil <= now;
   if (!isAllowed || !isItsOwn || !isOver) return { kind: 'refused' };
   // Without a minimum age no move is early, because the clock may have stepped back since the write began.
-  const leftMs = row.submittedAt + minAgeMs - Math.min(now, gatewayNow);
+  const leftMs = Math.max(row.submittedAt, row.notBefore ?? 0) + minAgeMs - Math.min(now, gatewayNow);
   return minAgeMs > 0 && leftMs > 0 ? { kind: 'early', leftMs } : undefined;
 }
 

@@ -3,7 +3,7 @@ import { isMaintenance, Maintenance } from '../maintenance/state/maintenance.ts'
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
 import { poll } from '../kit/poll/poll.ts';
-import { isSought, SOUGHT } from '../order-ledger/ledger-record.ts';
+import { isSought, sentAt, SOUGHT } from '../order-ledger/ledger-record.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { ordersWithoutSearch, SEARCH } from '../order-ledger/search-store.ts';
 import { add } from '../tasks/task-store.ts';
@@ -56,12 +56,12 @@ export class ReconciliationJob implements OnApplicationBootstrap, BeforeApplicat
     try {
       const record = await this.ledger.read(name);
       if (!record || !SOUGHT.has(record.state)) return undefined;
-      const { submittedAt } = record;
+      const sent = sentAt(record);
       // A task is due at once when it is added, which is earlier than the first attempt.
-      const isDue = this.times.due(Date.now() - submittedAt) >= 0;
+      const isDue = this.times.due(Date.now() - sent) >= 0;
       if (isDue && isSought(record) && (await this.reconciler.reconcile(name, over))) return undefined;
       const now = Date.now();
-      return this.times.next(submittedAt, now) - now;
+      return this.times.next(sent, now) - now;
     } catch (error) {
       if (isMaintenance(error)) return STOPPED_MS;
       if (!(error instanceof DatabaseUnavailable)) throw error;

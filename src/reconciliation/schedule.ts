@@ -11,7 +11,7 @@ const GROWTH = 1 + HOUR / DAY;
 /** The times of the attempts for an order whose end is not known, in ms. Tests use another instance. */
 @Injectable()
 export class ReconciliationSchedule {
-  /** The first attempts, counted from the submission. An order may become visible late, and the platform may be down for hours. */
+  /** The first attempts, counted from the time at which the order was sent. An order may become visible late, and the platform may be down for hours. */
   readonly attempts: readonly number[] = [
     10 * SECOND,
     MINUTE,
@@ -31,13 +31,13 @@ export class ReconciliationSchedule {
     return this.attempts.length - 1 + Math.floor(Math.log(1 + beyond / DAY) / Math.log(GROWTH));
   }
 
-  /** Returns when the next attempt is due for an order that was submitted at this time. Times are in ms since the epoch. */
-  next(submittedAt: number, now: number): number {
-    const ageMs = now - submittedAt;
+  /** Returns when the next attempt is due for an order that was sent at this time. Times are in ms since the epoch. */
+  next(sentAt: number, now: number): number {
+    const ageMs = now - sentAt;
     const after = this.attempts.find((each) => each > ageMs);
-    if (after !== undefined) return submittedAt + after;
+    if (after !== undefined) return sentAt + after;
     const number = this.due(ageMs) + 2 - this.attempts.length;
-    return submittedAt + this.listed + Math.ceil(DAY * (GROWTH ** number - 1));
+    return sentAt + this.listed + Math.ceil(DAY * (GROWTH ** number - 1));
   }
 
   /** The age of an order at the last listed attempt. */

@@ -113,6 +113,34 @@ describe('an order for a later time', () => {
     expect(await typesOf(of)).toEqual(['license-order.scheduled', 'license-order.succeeded']);
   });
 
+  it('that may have been sent before the database was restored counts as sent at its time: it is searched for often, and not settled as not placed too early', async () => {
+    const of = number();
+    const change = (statement: string) => askDatabase(stack.databaseUrl(), statement);
+    const body = soon(of);
+    await gateway.post(ORDERS, body);
+    await held(async () => {
+      // It was accepted a long time ago.
+      await change(
+        `UPDATE writes SET submitted_at = submitted_at - ${100 * DAY_MS} WHERE name = 'order/crm/${of}'`,
+      );
+      await change(`UPDATE identities SET confirmed_at = ${Date.now() + DAY_MS}`);
+    });
+    await becomes(of, 'in_doubt');
+    await change('UPDATE identities SET confirmed_at = 0');
+    const settlement = { as: 'not_placed', reason: 'a test' };
+    const early = await gateway.post(`${ORDERS}/crm/${of}/settlement`, settlement);
+    expect([early.status, early.body['retryable']]).toEqual([409, true]);
+    const next = async () => {
+      const [task] = await change(
+        `SELECT due_at AS due FROM tasks WHERE kind = 'reconciliation' AND name = 'order/crm/${of}'`,
+      );
+      return Number(task?.['due']);
+    };
+    const sentAt = Date.parse(body.notBefore);
+    await until('the first search is over', async () => (await next()) > sentAt);
+    expect(await next()).toBeLessThan(sentAt + DAY_MS);
+  });
+
   it('may be async too: it is accepted at its time', async () => {
     const of = number();
     const body = soon(of, { syncMode: 'async' });
