@@ -8,6 +8,7 @@ import {
   type LedgerRecord,
   locationOf,
   orderName,
+  type PlacedItem,
   type Settlement,
   type State,
   unsettled,
@@ -119,8 +120,11 @@ export class OrderRecordsService {
     const minAgeMs = this.#leastAge(state, settlement);
     if (minAgeMs === undefined) return settledAlready(record, settlement);
     assertOrdered(record, request);
-    const { as, reason, items } = settlement;
-    const order = details.order && { ...details.order, reason, settlement, ...(items && { items }) };
+    const { as, reason } = settlement;
+    const order = details.order && {
+      ...details.order,
+      ...{ reason, settlement, items: settledItems(details.order.items, settlement) },
+    };
     const moved = await this.ledger.move({
       name,
       by: 'operator',
@@ -195,6 +199,13 @@ function millisecond(time: string | undefined): number | undefined {
 function settlementOf({ as, reason, items }: SettleOrderDto): Settlement {
   const placed = items?.map((item) => ({ ...item, customerId: item.customerId ?? null }));
   return { as, reason, items: placed?.toSorted((one, other) => one.sequence - other.sequence) ?? null };
+}
+
+/** Returns the items that the settlement names, and those that the platform named and the settlement does not. */
+function settledItems(known: readonly PlacedItem[], { as, items }: Settlement): readonly PlacedItem[] {
+  if (as === 'not_placed') return [];
+  const placed = new Map([...known, ...(items ?? [])].map((item) => [item.sequence, item]));
+  return [...placed.values()].toSorted((one, other) => one.sequence - other.sequence);
 }
 
 /** Refuses items that were not ordered: the record would not show them. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Fleet, type FleetAnswer } from '../support/fleet.ts';
 import { orderOf } from '../support/order-body.ts';
+import { askDatabase } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
 
@@ -113,6 +114,29 @@ describe('O11 an order is settled a second time', () => {
     const { status, body } = await settle(PATIENT, number, { as: 'succeeded', reason: 'seen' });
     expect([status, body['code']]).toEqual([409, 'order-not-settleable']);
     expect(body['detail']).toMatch(/^The order is succeeded already, at \S+Z, item 1 as \S+\.$/);
+  });
+
+  it('for the first time, where the platform has named the licence order of one item: the record has it besides what the operator found, and nothing where nothing was placed', async () => {
+    const second = { sequence: 2, licenseOrderId: 'lic-7003', customerId: 'cus-harbour-default' };
+    const idsOf = ({ body }: FleetAnswer) =>
+      (body['items'] as { licenseOrderId: string | null }[]).map(({ licenseOrderId }) => licenseOrderId);
+    const incomplete = async () => {
+      const number = newNumber();
+      const [bought] = orderOf(number).items;
+      const { status } = await placed(number, { odd: { pointer: '/data/1' } }, { items: [bought, bought] });
+      expect([status, (await recordOf(number))['state']]).toEqual([502, 'incomplete']);
+      return number;
+    };
+    const settled = await settle(PATIENT, await incomplete(), { ...first, items: [second] });
+    expect(idsOf(settled)).toEqual([expect.stringMatching(/^(?!lic-700)./), 'lic-7003']);
+    const number = await incomplete();
+    await askDatabase(
+      String(fleet.environment['DATABASE_URL']),
+      'UPDATE writes SET submitted_at = submitted_at - 1000000 WHERE name = $1',
+      `order/crm/${number}`,
+    );
+    const freed = await settle(PATIENT, number, { as: 'not_placed', reason: first.reason });
+    expect(idsOf(freed)).toEqual([null, null]);
   });
 
   it('with an item that the order does not have: 400, and nothing is settled', async () => {
