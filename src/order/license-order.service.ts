@@ -125,6 +125,18 @@ export class LicenseOrderService {
   ): Promise<OrderWrite> {
     const isNew = isFree(known) && !write.refusal;
     if (isNew) await this.#assertInBudget(call, order);
+    // The earlier order with this number may end before the begin. This order would then be kept without its effects.
+    const refusal =
+      write.refusal ?? (isNew ? undefined : new ProblemException('request-in-progress', { retryAfter: 1 }));
+    return { ...(await this.#later(call, order, write, isNew)), refusal };
+  }
+
+  async #later(
+    call: CallContext,
+    order: PlaceOrderDto,
+    write: OrderWrite,
+    isNew: boolean,
+  ): Promise<OrderWrite> {
     const scheduled = await this.later.scheduled(call, order, write.idempotencyKey, isNew);
     return { ...write, notBefore: write.order.notBefore, order: { ...write.order, scheduled } };
   }

@@ -1,0 +1,69 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { orderName } from '../../src/order-ledger/ledger-record.ts';
+import { ObservedOrderLedger } from '../../src/order-ledger/observed-order-ledger.ts';
+import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
+import { orderOf } from '../support/order-body.ts';
+import { until } from '../support/redis.ts';
+import { useSandbox } from '../support/stack.ts';
+
+/** What happens to an order between two steps of the gateway. Each test delays one step until the other thing has happened. */
+
+const ORDERS = '/v1/license-orders';
+const DAY_MS = 24 * 3_600_000;
+/** Deletes one asset of the seed. */
+const deletion = {
+  orderType: 'delete_asset',
+  licenseType: 'cloud_account',
+  srcLicenseOrderId: 'lic-1009',
+  customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
+  assets: [{ assetNums: ['8000001009'] }],
+};
+
+const sandbox = useSandbox();
+let gateway: GatewayInProcess;
+let ledger: ObservedOrderLedger;
+beforeAll(async () => {
+  gateway = await startInProcess(sandbox);
+  ledger = gateway.app.get(ObservedOrderLedger);
+});
+beforeEach(() => sandbox.reset());
+/** The steps of the ledger are its own again. */
+afterEach(() => {
+  for (const step of ['read', 'readDue', 'begin', 'holds'] as const) Reflect.deleteProperty(ledger, step);
+});
+afterAll(() => gateway.stop());
+
+const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+const stateOf = async (of: string) => (await gateway.get(`${ORDERS}/crm/${of}`)).body['state'];
+const becomes = (of: string, state: string) =>
+  until(`${of} is ${state}`, async () => (await stateOf(of)) === state);
+const sent = async () => (await sandbox.journal('batchOrder')).length;
+
+it('An order for a later day whose number is just becoming free is not kept without what it would take away', async () => {
+  const of = 'RACE-FREED';
+  const rules = await sandbox.fault({ operation: 'batchOrder', action: { delayMs: 500, code: '60000' } });
+  const first = gateway.post(ORDERS, orderOf(of));
+  await until('the first order is being sent', async () => (await sent()) > 0);
+  const read = ledger.read.bind(ledger);
+  ledger.read = async (...which) => {
+    const record = await read(...which);
+    if (record?.state === 'sending') await first;
+    return record;
+  };
+  const later = orderOf(of, { items: [deletion], notBefore: at(DAY_MS) });
+  const refused = await gateway.post(ORDERS, later);
+  expect([
+    (await first).status,
+    refused.status,
+    refused.body['code'],
+    refused.headers.get('retry-after'),
+  ]).toEqual([502, 409, 'request-in-progress', '1']);
+  await sandbox.heal(rules);
+  expect((await gateway.post(ORDERS, later)).status).toBe(202);
+  const kept = await ledger.read(orderName('crm', of));
+  expect(kept?.details.order?.scheduled?.effects).toEqual([
+    expect.objectContaining({ kind: 'asset-removed' }),
+    expect.objectContaining({ kind: 'product-removed' }),
+  ]);
+  await gateway.request('DELETE', `${ORDERS}/crm/${of}`);
+});
