@@ -98,6 +98,8 @@ export class DueOrders {
           ? new ProblemException('outcome-unknown', { detail: DOUBTFUL })
           : asProblem(error);
       if (!(problem instanceof ProblemException)) throw error;
+      // Another replica was sending the order. It may have scheduled it again by now.
+      if (problem.slug === 'request-in-progress') return LOOK_AGAIN_MS;
       const now = await this.ledger.read(name);
       if (now?.state !== 'scheduled') return now?.state === 'sending' ? LOOK_AGAIN_MS : undefined;
       // The order was cancelled in the meantime, and another order has its number.

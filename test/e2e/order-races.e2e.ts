@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { orderName } from '../../src/order-ledger/ledger-record.ts';
+import { type LedgerRecord, orderName } from '../../src/order-ledger/ledger-record.ts';
 import { ObservedOrderLedger } from '../../src/order-ledger/observed-order-ledger.ts';
 import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
 import { orderOf } from '../support/order-body.ts';
@@ -66,4 +67,36 @@ it('An order for a later day whose number is just becoming free is not kept with
     expect.objectContaining({ kind: 'product-removed' }),
   ]);
   await gateway.request('DELETE', `${ORDERS}/crm/${of}`);
+});
+
+it('A due order that another replica is trying goes on waiting where that replica could not send it', async () => {
+  const of = 'RACE-TRIED';
+  const name = orderName('crm', of);
+  const owner = randomUUID();
+  const tried = Promise.withResolvers<void>();
+  let given: LedgerRecord | undefined;
+  const readDue = ledger.readDue.bind(ledger);
+  ledger.readDue = async (which) => {
+    const record = await readDue(which);
+    if (which !== name || record?.state !== 'scheduled' || record.leftMs > 0 || given) return record;
+    given = record;
+    // The other replica begins it.
+    const { submittedAt: scheduledAt, details } = record;
+    const begin = { name, owner, fingerprints: ['k1:any'], leaseMs: 60_000, details, scheduledAt };
+    expect(await ledger.begin(begin)).toMatchObject({ kind: 'begun' });
+    return record;
+  };
+  const begin = ledger.begin.bind(ledger);
+  ledger.begin = async (write) => {
+    const begun = await begin(write);
+    if (begun.kind !== 'there' || !given) return begun;
+    // It cannot send it, and schedules it again.
+    await ledger.move({ name, by: 'owner', owner, to: 'scheduled', details: given.details });
+    tried.resolve();
+    return begun;
+  };
+  expect((await gateway.post(ORDERS, orderOf(of, { notBefore: at(500) }))).status).toBe(202);
+  await tried.promise;
+  await until('it has ended', async () => !['scheduled', 'sending'].includes(String(await stateOf(of))));
+  expect([await stateOf(of), await sent()]).toEqual(['succeeded', 1]);
 });
