@@ -120,6 +120,8 @@ class Beginning {
     const same = row !== undefined && fingerprints.includes(row.fingerprint);
     if (row && !isDue && !mayReplace(row.state, same)) return { kind: 'there', same, row };
     if (begin.refusal) return { kind: 'not_admitted', problem: begin.refusal };
+    const leftMs = (begin.details.order?.notBefore ?? 0) - this.now;
+    if (begin.notBefore === undefined && leftMs > 0) return { kind: 'early', leftMs };
     const problem = this.#limits.refusal(begin);
     if (problem) return { kind: 'not_admitted', problem };
     this.#limits.take(begin);

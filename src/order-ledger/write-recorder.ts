@@ -56,7 +56,7 @@ export interface OwnWrite {
 }
 
 /**
- * Says why a scheduled order is not begun. Its time has not come by the clock of the database, another order has its number, or it may have
+ * Says why an order with a time is not begun. Its time has not come by the clock of the database, another order has its number, or it may have
  * been sent already (`doubtful`).
  */
 export class NotDue extends Error {

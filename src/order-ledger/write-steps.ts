@@ -31,7 +31,7 @@ export interface Known {
 
 export type Begun =
   | { readonly kind: 'begun' | 'scheduled'; readonly submittedAt: number }
-  /** The time of a scheduled order has not come yet, by the clock of the database, or another scheduled order has its number. */
+  /** The time of an order has not come yet, by the clock of the database, or another scheduled order has its number. */
   | { readonly kind: 'early'; readonly leftMs: number }
   /** A scheduled order was due before an operator confirmed a database that lacks commits: it may have been sent. */
   | { readonly kind: 'doubtful' }

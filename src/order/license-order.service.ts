@@ -13,6 +13,7 @@ import {
 } from '../order-ledger/ledger-record.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderLedger, type OrderWrite } from '../order-ledger/order-ledger.service.ts';
+import { NotDue } from '../order-ledger/write-recorder.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { Reservations } from '../tenancy/reservations.ts';
 import type { CallContext } from '../request/call-context.ts';
@@ -85,8 +86,15 @@ export class LicenseOrderService {
     const { write, send } = await this.#prepared(call, order, idempotencyKey, isSeenBefore && isFree(known));
     const asked = { ...write, refusal: timeProblem(notBefore, now) ?? ofOrder };
     const kept = isLater ? await this.#kept(call, order, asked, known) : asked;
-    const { result, replayed } = await this.ledger.order(kept, send);
-    return { record: toOrderRecord(result), location: locationOf(result), replayed };
+    try {
+      const { result, replayed } = await this.ledger.order(kept, send);
+      return { record: toOrderRecord(result), location: locationOf(result), replayed };
+    } catch (error) {
+      if (!(error instanceof NotDue) || error.left === 'doubtful') throw error;
+      // The clock of the database is behind the time that this process has for it, which is read again within a second.
+      await sleep(Math.min(error.left, MAX_HELD_MS));
+      return this.placeOrder(call, order, idempotencyKey);
+    }
   }
 
   /** Throws where no order can be sent now. */

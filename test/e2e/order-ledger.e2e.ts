@@ -331,6 +331,10 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
       expect(early.leftMs).toBeGreaterThan(DAY_MS / 2);
       expect(await stateOf(write)).toBe('scheduled');
       expect((await store.waiting()).scheduled.overdueMs).toBe(0);
+      // The sender took the time for one that has come.
+      const now = newOrder({ ...later(DAY_MS), notBefore: undefined });
+      expect(await store.begin(now)).toMatchObject({ kind: 'early' });
+      expect(await store.read(now.name)).toBeUndefined();
     });
 
     it('and begins each once when its time has come, of fifty at once, or cancels it', async () => {
@@ -546,7 +550,9 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
       const kinds = [];
       for (const fingerprints of [['k1:payload'], ['k1:corrected']]) {
         const write = await inState(state);
-        const now = { owner: randomUUID(), fingerprints, notBefore: undefined };
+        const order = ledgerOrder(String(write.details.order?.channelOrderId));
+        const details = { ...write.details, order };
+        const now = { owner: randomUUID(), fingerprints, notBefore: undefined, details };
         const again = await store.begin({ ...write, ...now });
         kinds.push(again.kind);
         const isNow = again.kind === 'begun' ? 'sending' : state;

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { Maintenance } from '../../src/maintenance/state/maintenance.ts';
 import { type LedgerRecord, orderName } from '../../src/order-ledger/ledger-record.ts';
 import { ObservedOrderLedger } from '../../src/order-ledger/observed-order-ledger.ts';
 import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
+import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
 import { until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
@@ -99,4 +101,15 @@ it('A due order that another replica is trying goes on waiting where that replic
   await tried.promise;
   await until('it has ended', async () => !['scheduled', 'sending'].includes(String(await stateOf(of))));
   expect([await stateOf(of), await sent()]).toEqual(['succeeded', 1]);
+});
+
+it("A process that is ahead of the database's clock sends no order early", async () => {
+  const of = 'RACE-EARLY';
+  const notBefore = at(2_000);
+  gateway.app.get(Maintenance).learn(undefined, Date.now() + 60_000);
+  const { status } = await onceServed(() => gateway.post(ORDERS, orderOf(of, { notBefore })));
+  expect([201, 202]).toContain(status);
+  await becomes(of, 'succeeded');
+  const [entry] = await sandbox.journal('batchOrder');
+  expect(Date.parse(String(entry?.at))).toBeGreaterThanOrEqual(Date.parse(notBefore));
 });
