@@ -17,6 +17,9 @@ import { type NewWrite, type OwnWrite, WriteRecorder } from './write-recorder.ts
 /** For this time after the store was asked to begin, no second check is needed. The exchange sends within 100 ms of that moment, or not at all. */
 const FRESH_MS = 50;
 
+/** A check that took longer counts from its beginning: the lease may have ended since the database answered, as where the process was paused. */
+const MAX_CHECK_MS = 1_000;
+
 /** In these states a repeat gets the record, and not a problem. */
 const SHOWN: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'scheduled']);
 
@@ -120,7 +123,9 @@ export class OrderLedger {
   /** Checks right before the first byte that this owner still has the lease. Resolves to the time at which that was known, or to a time before it. */
   async #confirm({ name, owner, askedAt }: OwnWrite): Promise<number> {
     if (performance.now() - askedAt <= FRESH_MS) return askedAt;
+    const checkedAt = performance.now();
     if (!(await this.store.holds(name, owner))) throw new DatabaseUnavailable('away');
-    return performance.now();
+    const now = performance.now();
+    return now - checkedAt <= MAX_CHECK_MS ? now : checkedAt;
   }
 }
