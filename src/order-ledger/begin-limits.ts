@@ -23,13 +23,16 @@ export interface NewRow extends Begin {
   readonly told: string | undefined;
 }
 
+/** What counts of a new write. */
+type CountedRow = Pick<NewRow, 'details' | 'notBefore' | 'sealed' | 'told'>;
+
 /** The event of a scheduled order counts too, because it stays when the order is cancelled. */
-export function bytesOf({ sealed, told = '' }: NewRow): number {
+export function bytesOf({ sealed, told = '' }: CountedRow): number {
   return sealed.length + told.length;
 }
 
 /** Returns what the write adds to the bytes of its caller, and to which counter. */
-export function countedBytes(row: NewRow): { readonly kind: CounterOfBytes; readonly amount: number } {
+export function countedBytes(row: CountedRow): { readonly kind: CounterOfBytes; readonly amount: number } {
   return row.details.order
     ? { kind: 'bytes', amount: bytesOf(row) }
     : { kind: 'keyed-bytes', amount: keyedBytes(row.sealed.length) };
@@ -63,7 +66,7 @@ export class BeginLimits {
 
   /** Returns why the write must not be recorded; undefined where it may be. */
   refusal(row: NewRow): ProblemException | undefined {
-    const { budgets, notBefore, scheduledAt } = row;
+    const { budgets, scheduledAt } = row;
     const { caller, order } = row.details;
     if (!order) return this.#tooManyBytes(row);
     const window = this.#window;
@@ -71,8 +74,13 @@ export class BeginLimits {
     const spent = budgets && exhausted(budgets, this.#usedBy(caller));
     if (spent) return exhaustedProblem(spent, this.now);
     // A scheduled order has its record already.
-    if (scheduledAt !== undefined) return undefined;
-    if (notBefore !== undefined && this.#boundedOf(caller).scheduled >= MAX_SCHEDULED)
+    return scheduledAt === undefined ? this.tooMany(row) : undefined;
+  }
+
+  /** Returns the problem of a write whose caller has too many records; undefined where there is room for it. */
+  tooMany(row: CountedRow): ProblemException | undefined {
+    const { caller } = row.details;
+    if (row.notBefore !== undefined && this.#boundedOf(caller).scheduled >= MAX_SCHEDULED)
       return new ProblemException('too-many-requests', {
         detail: `This caller has ${MAX_SCHEDULED} orders for a later day: no more are kept.`,
         retryAfter: TOO_MANY_S,
@@ -92,7 +100,7 @@ export class BeginLimits {
     for (const { budget, amount } of budgets) used[budget] += amount;
   }
 
-  #tooManyBytes(row: NewRow): ProblemException | undefined {
+  #tooManyBytes(row: CountedRow): ProblemException | undefined {
     const { caller, order } = row.details;
     const { kind, amount } = countedBytes(row);
     if (this.#boundedOf(caller)[kind] + amount <= MAX_RECORD_BYTES) return undefined;

@@ -108,6 +108,16 @@ export class OrderLedger {
     return true;
   }
 
+  /** Throws the problem that the order would get because its caller has too many records. */
+  async assertRoom({ caller, order: sent, notBefore }: OrderWrite, now: number): Promise<void> {
+    const details: Details = { caller, order: { ...sent, items: [], reason: null } };
+    const refusal = await this.store.tooMany(
+      { name: orderName(sent.channelCode, sent.channelOrderId), details, notBefore },
+      now,
+    );
+    if (refusal) throw refusal;
+  }
+
   /**
    * Records the outcome and drops cached reads at the same moment. A failed order that was sent drops them too: the platform may have carried
    * it out, or a part of it.

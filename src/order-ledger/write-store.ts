@@ -1,8 +1,12 @@
+import { countersOf } from '../budgets/state/use-store.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
+import type { SqlRow } from '../database/engine.ts';
 import { needKeysOf, sealedUnderLacked } from '../database/lacked-keys.ts';
 import { among, NOW, rows, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
+import type { ProblemException } from '../problem/problem.exception.ts';
+import { BeginLimits } from './begin-limits.ts';
 import { beginWrites, mayReplace } from './begin-store.ts';
 import { keptDetails, type LedgerRecord, UNDONE, unsettled, withoutScheduled } from './ledger-record.ts';
 import type { LoggedMove } from '../events/log/move-log.ts';
@@ -49,6 +53,8 @@ const MEMBERS = sql`
   WHERE platform = :platform AND enterprise_group = (SELECT enterprise_group FROM writes WHERE platform = :platform AND name = :name)
     AND enterprise IN (SELECT enterprise FROM ${rows('enterprises', { enterprise: 'text' })})`;
 
+type NewRecord = Pick<Begin, 'name' | 'details' | 'notBefore'>;
+
 interface Renewal {
   readonly name: string;
   readonly owner: string;
@@ -79,13 +85,8 @@ export class WriteStore {
 
   /** Resolves when the record is durable. The same owner may repeat it when the first response got lost. */
   async begin(write: Begin): Promise<Begun> {
-    const { name, details, notBefore } = write;
-    const told = this.records.sealed(name, withoutScheduled(details));
-    // The data for the later sending is in the record of a scheduled order, and in no event.
-    const texts =
-      notBefore === undefined
-        ? { sealed: told, told: undefined }
-        : { sealed: this.records.sealed(name, details), told };
+    const { name } = write;
+    const texts = this.#texts(write);
     for (;;) {
       const result = await this.database.step(beginWrites, { ...write, ...texts });
       if (result.kind === 'there')
@@ -93,6 +94,22 @@ export class WriteStore {
       if (result.kind !== 'ended') return result;
       await this.#moved({ name, by: 'lease', to: 'in_doubt' });
     }
+  }
+
+  /** Returns the problem of a new write whose caller has too many records; undefined where it may begin. It records nothing. */
+  async tooMany(write: NewRecord, now: number): Promise<ProblemException | undefined> {
+    const [query] = countersOf(new Set([write.details.caller]), new Set());
+    const counters = query && (await this.database.read<SqlRow>(query));
+    const limits = new BeginLimits({ window: undefined, counters }, now);
+    return limits.tooMany({ ...write, ...this.#texts(write) });
+  }
+
+  #texts({ name, details, notBefore }: NewRecord) {
+    const told = this.records.sealed(name, withoutScheduled(details));
+    // The data for the later sending is in the record of a scheduled order, and in no event.
+    return notBefore === undefined
+      ? { sealed: told, told: undefined }
+      : { sealed: this.records.sealed(name, details), told };
   }
 
   /** Returns the record that a write of this name would find; undefined where it would begin. Unlike `begin`, it records nothing. */

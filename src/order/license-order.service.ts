@@ -204,6 +204,10 @@ export class LicenseOrderService {
       unlimitedProblem(order, call.caller.budgets);
     if (refusal) throw refusal;
     await this.#assertInBudget(call, order);
+    const { write } = await this.#prepared(call, order, undefined, false);
+    const { notBefore = 0 } = write.order;
+    const isLater = notBefore > now;
+    await this.ledger.assertRoom(isLater ? await this.#later(call, order, write, false) : write, now);
     await this.effects.show(dryRun, call, order);
     if (call.caller.budgets) dryRun.add('budget-used');
     return dryRun.stopBefore('batchOrder', this.#bodyOf(order));

@@ -220,6 +220,29 @@ describe('a dry run', () => {
     expect(corrected.body['wouldSend']).toHaveLength(1);
   });
 
+  it('of an order of a caller with too many records is refused as the order is', async () => {
+    const key = String(gateway.keys['limited']);
+    const orders = '/v1/license-orders';
+    const put = (kind: string, period: string, used: number) =>
+      askDatabase(
+        stack.databaseUrl(),
+        `INSERT INTO uses (platform, caller, period, kind, used) SELECT platform, 'limited', '${period}', '${kind}', ${used} FROM identities`,
+      );
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+    const now = { key, body: orderOf('SO-DRY-MANY') };
+    const later = { key, body: { ...now.body, notBefore: tomorrow } };
+    const codes = async (options: typeof now) => {
+      const [run, write] = [await dry(orders, options), await gateway.post(orders, options.body, { key })];
+      return [run.body['code'], run.headers.get('retry-after'), write.body['code']];
+    };
+    await put('scheduled', '', 20_000);
+    expect(await codes(later)).toEqual(['too-many-requests', '3600', 'too-many-requests']);
+    expect((await dry(orders, now)).status).toBe(200);
+    await put('bytes', new Date().toISOString().slice(0, 10), 256 * 1024 * 1024);
+    expect(await codes(now)).toEqual(['too-many-requests', expect.any(String), 'too-many-requests']);
+    await askDatabase(stack.databaseUrl(), `DELETE FROM uses WHERE caller = 'limited'`);
+  });
+
   it('answers as the write would: form, rules, scope, grants, lookups, and what a service knows', async () => {
     const codeOf = async (answer: ReturnType<typeof dry>) => {
       const { status, body } = await answer;
