@@ -32,6 +32,13 @@ const NOT_PLACED_EARLY = 'An order may be settled as not_placed 15 minutes after
 const ACCEPTED_EARLY =
   'The platform has accepted the order and places it later. Until then nothing is to be settled: an operator may after the time of Retry-After.';
 
+const MAY_WAIT_AGAIN = {
+  retryable: true,
+  retryAfter: 1,
+  detail:
+    'The order is being sent. If the platform cannot be reached, the order waits again, and can be cancelled then.',
+};
+
 /** Reads and settles the gateway's own records of orders, without calls to the platform. */
 @Injectable()
 export class OrderRecordsService {
@@ -106,11 +113,7 @@ export class OrderRecordsService {
     // The number was used again in the meantime, or the order was tried again. So its caller and its items are checked anew.
     if (moved.kind === 'refused' && moved.record.submittedAt !== submittedAt)
       return this.cancelOrder(call, path);
-    if (moved.kind === 'refused' && moved.record.state !== 'cancelled')
-      throw new ProblemException('order-not-cancellable', {
-        detail: `The order is \`${moved.record.state}\`.`,
-        location: locationOf(moved.record),
-      });
+    if (moved.kind === 'refused' && moved.record.state !== 'cancelled') throw notCancellable(moved.record);
   }
 
   async settleOrder(call: CallContext, path: OrderPath, request: SettleOrderDto): Promise<OrderRecordDto> {
@@ -162,6 +165,14 @@ export class OrderRecordsService {
     if (!record || !isVisible(record, grants)) throw new ProblemException('order-not-found');
     return record;
   }
+}
+
+function notCancellable(record: LedgerRecord): ProblemException {
+  const location = locationOf(record);
+  const { state, details } = record;
+  if (state === 'sending' && details.order?.notBefore !== undefined)
+    return new ProblemException('order-not-cancellable', { ...MAY_WAIT_AGAIN, location });
+  return new ProblemException('order-not-cancellable', { detail: `The order is \`${state}\`.`, location });
 }
 
 function tooEarly(record: LedgerRecord, leftMs: number): ProblemException {

@@ -185,7 +185,16 @@ describe('an order for a later time', () => {
     await becomes(of, 'sending');
     const refused = await cancel(of);
     expect([refused.status, refused.headers.get('location')]).toEqual([409, `${ORDERS}/crm/${of}`]);
+    // It may wait again, if nothing is sent.
+    expect([refused.body['retryable'], refused.headers.get('retry-after')]).toEqual([true, '1']);
+    expect(refused.body['detail']).toContain('waits again');
     await becomes(of, 'succeeded');
+    const late = await cancel(of);
+    expect([late.status, late.body['retryable'], late.headers.get('retry-after')]).toEqual([
+      409,
+      false,
+      null,
+    ]);
   });
 
   it('with a deletion is cancelled by who may delete, and by nobody who may not see it', async () => {
