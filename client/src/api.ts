@@ -2378,7 +2378,7 @@ interface components {
             readonly state: components["schemas"]["OrderState"] | (string & Record<never, never>);
             /**
              * Format: date-time
-             * @description Time of the record, right before the order was sent; while it is `scheduled`, the time of its acceptance
+             * @description Time of the record, right before the order was sent; while it is `scheduled`, the time of its acceptance, or of the last attempt to send it
              */
             readonly submittedAt: string;
             /** @description Whether the platform places the order at once (`sync`) or later (`async`) */

@@ -53,7 +53,7 @@ export class OrderRecordDto {
 
   @Time(
     undefined,
-    'Time of the record, right before the order was sent; while it is `scheduled`, the time of its acceptance',
+    'Time of the record, right before the order was sent; while it is `scheduled`, the time of its acceptance, or of the last attempt to send it',
   )
   submittedAt!: string;
 
