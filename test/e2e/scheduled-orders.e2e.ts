@@ -3,6 +3,7 @@ import { orderOf } from '../support/order-body.ts';
 import { askDatabase } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
+import { tell } from '../support/told.ts';
 
 /** Orders for a later day: kept, looked at again, and sent at their time, at most once. */
 
@@ -35,7 +36,11 @@ const soon = (of: string, over: object = {}) => ({ ...orderOf(of, over), notBefo
 const read = async (of: string) => (await gateway.get(`${ORDERS}/crm/${of}`)).body;
 const stateOf = async (of: string) => (await read(of))['state'];
 const becomes = (of: string, state: string) =>
-  until(`${of} is ${state}`, async () => (await stateOf(of)) === state);
+  until(`${of} is ${state}`, async () => {
+    const now = await stateOf(of);
+    tell(`${of} is ${String(now)}`);
+    return now === state;
+  });
 const cancel = (of: string, key = gateway.key) => gateway.request('DELETE', `${ORDERS}/crm/${of}`, { key });
 const sent = async (of: string) => {
   const journal = await sandbox.journal('batchOrder');
