@@ -14,7 +14,7 @@ const JITTER = 0.1;
 export const SCHEDULE_MS = WAITS_MS.reduce((sum, wait) => sum + wait, 0);
 
 /** No attempt follows another one later than this, unless no gateway could send. A webhook that fails has such pauses only then. */
-export const LONGEST_WAIT_MS = Math.max(...WAITS_MS) * (1 + JITTER) + HOUR;
+export const MAX_GAP_MS = Math.max(...WAITS_MS) * (1 + JITTER) + HOUR;
 
 /** The time after which a webhook is switched off if no delivery to it succeeded. */
 export const OFF_AFTER_MS = 72 * HOUR;

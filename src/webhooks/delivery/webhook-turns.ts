@@ -30,7 +30,7 @@ import {
   typesOf,
   wants,
 } from './delivery-rules.ts';
-import { LONGEST_WAIT_MS, OFF_AFTER_MS } from './schedule.ts';
+import { MAX_GAP_MS, OFF_AFTER_MS } from './schedule.ts';
 import { WebhookRights } from './webhook-rights.ts';
 
 /** The longest time of a turn. If more deliveries are due, the next turn begins at once, and other webhooks have their turns in between. */
@@ -116,9 +116,9 @@ export class WebhookTurns {
   /** After a pause in which no gateway could send, the time of the failures begins again: a pause is no failure of the receiver. */
   async #failingSince({ webhook, progress }: StoredWebhook): Promise<number | null> {
     const since = failingSinceOf(webhook, progress);
-    if (since === null || Date.now() - since < LONGEST_WAIT_MS) return since;
+    if (since === null || Date.now() - since < MAX_GAP_MS) return since;
     const last = (await this.store.lastAttemptAt(webhook.webhookId)) ?? since;
-    return Date.now() - last < LONGEST_WAIT_MS ? since : null;
+    return Date.now() - last < MAX_GAP_MS ? since : null;
   }
 
   /**
