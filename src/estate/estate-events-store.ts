@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { firstBytes } from '../database/bounded-reads.ts';
 import { Database } from '../database/database.ts';
 import { rowsAs } from '../database/engine.ts';
 import { SealedTexts } from '../database/sealed-texts.ts';
@@ -114,14 +115,21 @@ function endings(condition: Sql): Sql {
 }
 /** Finds the endings that have no event yet. The event of an asset without products also counts for the products that replace its row. */
 const DUE = sql`
-  SELECT ${fields(TOLD)}, (SELECT details FROM estate_assets AS asset
-    WHERE asset.platform = :platform AND asset.enterprise = due.enterprise AND asset.asset_id = due.asset_id) AS details
-  FROM (SELECT own.enterprise, own.asset_id, own.row_key, own.ends_at, distances.days ${endings(sql`own.in_use = 1`)}
+  SELECT own.enterprise, own.asset_id, own.row_key, own.ends_at, distances.days ${endings(sql`own.in_use = 1`)}
     AND NOT EXISTS (SELECT 1 FROM estate_told AS told WHERE told.platform = :platform AND told.enterprise = own.enterprise
       AND told.asset_id = own.asset_id AND told.row_key IN (own.row_key, '') AND told.ends_at = own.ends_at AND told.days = distances.days)
     AND EXISTS (SELECT 1 FROM estate_enterprises AS one
       WHERE one.platform = :platform AND one.enterprise = own.enterprise AND one.seen_at IS NOT NULL)
-    LIMIT :most) AS due`;
+  LIMIT :most`;
+const OF_DUE = sql`
+  FROM estate_assets AS asset WHERE asset.platform = :platform AND asset.enterprise = due.enterprise AND asset.asset_id = due.asset_id`;
+/** As many of them as one read may return, with the details of their assets. */
+const FIRST_DUE = sql`
+  SELECT ${fields(TOLD)}, (SELECT details ${OF_DUE}) AS details
+  FROM ${firstBytes(
+    sql`SELECT due.*, (SELECT octet_length(details) ${OF_DUE}) AS size FROM (${DUE}) AS due`,
+    columnNames(TOLD),
+  )} AS due`;
 // If another process has told one of these rows, the step runs again.
 const TELL = sql`
   INSERT INTO estate_told (platform, ${columnNames(TOLD)})
@@ -140,7 +148,7 @@ export function tellNobody(enterprise: string): Query {
 const tellEndings = (texts: SealedTexts): Step<number, number> => ({
   name: 'tell endings of the estate',
   pastLoss: true,
-  look: ([lateMs]) => [DUE.with({ distances: distancesBy(lateMs), most: MAX_TOLD })],
+  look: ([lateMs]) => [FIRST_DUE.with({ distances: distancesBy(lateMs), most: MAX_TOLD })],
   decide: (_, [found], now) => {
     type Due = { enterprise: string; assetId: string; rowKey: string; endsAt: number; details: string };
     const due = rowsAs<Due & { days: number }>(found);
@@ -201,7 +209,7 @@ export class EstateEvents {
     const lateMs = Math.max(LATE_MS, Date.now() - toldAt);
     const mayWait = lateMs > LATE_MS && performance.now() < DAY_MS;
     if (mayWait && (await this.database.read(OLDER.with({ toldAt }))).length > 0) return;
-    while ((await this.database.step(this.#tellEndings, lateMs)) === MAX_TOLD);
+    while ((await this.database.step(this.#tellEndings, lateMs)) > 0);
     await this.database.step(END_TELLING, undefined);
   }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { firstBytes } from '../database/bounded-reads.ts';
 import { Database } from '../database/database.ts';
 import { SealedTexts } from '../database/sealed-texts.ts';
 import { among, NOW, rows, sql } from '../database/sql.ts';
@@ -34,7 +35,12 @@ const ONE = sql`
     ${NOW} AS now
   FROM estate_enterprises WHERE ${OF_ENTERPRISE}`;
 const ASSETS = sql`
-  SELECT asset_id AS id, details FROM estate_assets WHERE ${OF_ENTERPRISE} AND asset_id > :after ORDER BY asset_id LIMIT :most`;
+  SELECT id, (SELECT details FROM estate_assets WHERE ${OF_ENTERPRISE} AND asset_id = id) AS details
+  FROM ${firstBytes(
+    sql`SELECT asset_id AS id, octet_length(details) AS size FROM estate_assets
+      WHERE ${OF_ENTERPRISE} AND asset_id > :after ORDER BY asset_id LIMIT :most`,
+    sql`id`,
+  )} AS first ORDER BY id`;
 /** An order that was not placed may have named what does not exist. */
 const PLACED = sql`orders > 0 AND state IN ('succeeded', 'accepted', 'incomplete', 'in_doubt')`;
 const ORDERED = sql`
@@ -191,7 +197,7 @@ export class EstateRowsStore {
         found.set(id, openAsset(this.texts, enterprise, details));
         after = id;
       }
-      if (part.length < MAX_READ) return found;
+      if (part.length === 0) return found;
     }
   }
 

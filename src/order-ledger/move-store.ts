@@ -1,7 +1,8 @@
+import { MAX_READ_BYTES } from '../database/bounded-reads.ts';
 import { rowsAs } from '../database/engine.ts';
 import { among, either, NOW, rows, sql } from '../database/sql.ts';
 import type { Decision, Step } from '../database/step.ts';
-import { eventWrites, MAX_READ_BYTES, type NewEvent } from '../events/log/event-store.ts';
+import { eventWrites, type NewEvent } from '../events/log/event-store.ts';
 import { isOrder, keptFor, released, SOUGHT, transitions, UNDONE } from './ledger-record.ts';
 import {
   DELETE_NAMED,

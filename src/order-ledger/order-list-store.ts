@@ -1,7 +1,7 @@
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import type { Database } from '../database/database.ts';
+import { readableParts } from '../database/bounded-reads.ts';
 import { among, either, rows, sql, type Sql } from '../database/sql.ts';
-import { MAX_READ_BYTES } from '../events/log/event-store.ts';
 import { type LedgerRecord, states } from './ledger-record.ts';
 import { namedRows, wanted, WRITE_FIELDS } from './named-row-store.ts';
 import type { Listing, OrderQuery } from './write-steps.ts';
@@ -120,7 +120,8 @@ export class OrderListStore {
     const part = query.byTime ? { offset, count } : { most: offset + count, offset, count };
     const found = offset < total ? await read<Found>(query.byTime ? pageByTime : page, part) : [];
     const records = new Map<string, LedgerRecord | undefined>();
-    for (const names of parts(found)) {
+    for (const readable of readableParts(found, MAX_READ)) {
+      const names = readable.map(({ name }) => name);
       for (const row of await read<WriteRow>(RECORDS, wanted(names))) records.set(row.name, opened(row));
     }
     return { records: found.flatMap(({ name }) => records.get(name) ?? []), total };
@@ -148,18 +149,4 @@ function parametersOf(query: OrderQuery) {
 /** Leaves out '', which stands for an item without an enterprise: nobody is granted the orders with such an item. */
 export function enterpriseRows(granted: ReadonlySet<string> = new Set()): { enterprise: string }[] {
   return [...granted].filter((each) => each !== '').map((enterprise) => ({ enterprise }));
-}
-
-function* parts(found: readonly Found[]): Generator<string[]> {
-  let part: string[] = [];
-  let bytes = 0;
-  for (const { name, size } of found) {
-    if (part.length >= MAX_READ || (part.length > 0 && bytes + size > MAX_READ_BYTES)) {
-      yield part;
-      [part, bytes] = [[], 0];
-    }
-    part.push(name);
-    bytes += size;
-  }
-  if (part.length > 0) yield part;
 }

@@ -9,7 +9,7 @@ import { EstateEvents } from '../../src/estate/estate-events-store.ts';
 import { EstateWatch } from '../../src/estate/estate-watch.ts';
 import { EstateListStore, type WantedRows } from '../../src/estate/estate-list-store.ts';
 import { type EstateOrder, estateOrders } from '../../src/estate/estate-filters-store.ts';
-import type { HeldAsset } from '../../src/estate/estate-row.ts';
+import type { EstateRow, HeldAsset } from '../../src/estate/estate-row.ts';
 import { EstateRowsStore } from '../../src/estate/estate-rows-store.ts';
 import { ESTATE, LOOKS, MIN_GAP_MS } from '../../src/estate/estate-steps-store.ts';
 import { Metrics } from '../../src/observability/metrics.ts';
@@ -17,7 +17,7 @@ import { countWrites, groupOf, groupWrites } from '../../src/order-ledger/order-
 import { end as endTask, take } from '../../src/tasks/task-store.ts';
 import type { TaskHold } from '../../src/tasks/task-worker.ts';
 import { newEncryptionKey } from '../support/canary.ts';
-import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
+import { emptyDatabase, engines, largestRead, MAX_OF_READ, openDatabase } from '../support/database.ts';
 import { settings } from '../support/settings.ts';
 
 const SEEN = Date.UTC(2026, 10, 20);
@@ -209,6 +209,30 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
     const products = Array.from({ length: 1_001 }, (_, at) => ({ uri: `p${at}` }));
     await rows.change(await begun('ent-s'), { kept: [made('s1', { products })] });
     expect((await lists.sums({ enterprise: 'ent-s' })).byProduct).toHaveLength(1_001);
+  });
+
+  it('S31 reads the assets of a page, a stream and an enterprise by 1 MiB, and each asset once', async () => {
+    const enterprise = 'ent-u';
+    const hold = await begun(enterprise);
+    const uris = Array.from({ length: 50 }, (_, at) => `u${at}`);
+    const kept = Array.from({ length: 40 }, (_, at) => {
+      // Rows of one asset do not lie side by side.
+      const products = uris.map((uri, place) => ({ uri, ends: SEEN + 1_000 * (100 * place + at) }));
+      return made(`u${at}`, { products, accounts: Array.from({ length: 500 }, () => randomUUID()) });
+    });
+    for (const each of kept) await rows.change(hold, { kept: [each] });
+    const expected = uris.flatMap((_, place) => kept.map((each) => each.products[place]?.productId));
+    const idsIn = (found: readonly EstateRow[]) => found.map(({ product }) => product?.productId);
+    const streamed: unknown[] = [];
+    let page: readonly EstateRow[] = [];
+    const largest = await largestRead(database, async () => {
+      ({ found: page } = await lists.page({ enterprise }, 'endsAt', 0, 1_000));
+      for await (const part of lists.all({ enterprise }, 'endsAt', 500)) streamed.push(...idsIn(part));
+      expect((await rows.assets(enterprise)).size).toBe(kept.length);
+    });
+    expect(idsIn(page)).toEqual(expected.slice(0, 1_000));
+    expect(streamed).toEqual(expected);
+    expect(largest).toBeLessThan(MAX_OF_READ);
   });
 
   it('shows the age of the products where it is that of the oldest part', async () => {
@@ -484,6 +508,20 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       expect((await told(after)).toSorted()).toEqual(
         ['k2', 'k3', 'k3', 'k4', 'k5'].map((id) => `estate.ending ent-k ${id}-p0`),
       );
+    });
+
+    it('S31 tells the ends of assets that do not fit into one read together', async () => {
+      const hold = await begun('ent-v');
+      const accounts = Array.from({ length: 10_000 }, () => randomUUID());
+      const end = Date.now() + 30 * 86_400_000 - 60_000;
+      const of = (at: number) =>
+        made(`v${at}`, { member: 'mem-v', ends: end, products: [{ uri: 'a' }], accounts });
+      await rows.change(hold, { state });
+      const after = await feed.newest();
+      const all = [0, 1, 2, 3, 4].map(of);
+      for (const each of all) await rows.change(hold, { kept: [each] });
+      await events.tellEndings();
+      expect((await told(after)).toSorted()).toEqual(all.map((_, at) => `estate.ending ent-v v${at}-p0`));
     });
 
     it('E11 An end that came near while no gateway ran is told late, once, and no end that was near before', async () => {

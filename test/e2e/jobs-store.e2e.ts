@@ -16,7 +16,7 @@ import { KEPT_MS, MAX_OF_CALLER, type StoredChunk, WAITING_MS } from '../../src/
 import { EventStore } from '../../src/events/log/event-store.ts';
 import { end } from '../../src/tasks/task-store.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
-import { engines } from '../support/database.ts';
+import { engines, largestRead, MAX_OF_READ } from '../support/database.ts';
 import { until } from '../support/redis.ts';
 import { settings } from '../support/settings.ts';
 import { LONG_MS, useDatabase } from '../support/use-database.ts';
@@ -404,6 +404,26 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     expect(await listed(['north'], 0, 'cancelled')).toEqual([2, [ids[0], ids[2]]]);
     expect(await listed(['north'], 0, 'queued')).toEqual([0, []]);
     expect((await listed(undefined))[1]).toEqual(ids.slice(0, 2));
+  });
+
+  it('S31 reads a page of jobs that keep many members by 1 MiB', async () => {
+    const keep = Array.from({ length: 1_000 }, (_, at) => `account${String(at).padStart(5, '0')}`);
+    const ids: string[] = [];
+    for (let at = 0; at < 80; at++) {
+      const given = wanted({ enterpriseGlobalId: `ent-keeps-${at}`, bytes: 1 });
+      await store.reserve(given);
+      await store.create(given, { ...definitionOf(given), deletes: { most: 1, keep } }, [], 0);
+      await store.cancel(given.jobId);
+      ids.push(given.jobId);
+    }
+    const query = { enterprises: new Set(ids.map((_, at) => `ent-keeps-${at}`)), state: undefined };
+    let listed: readonly string[] = [];
+    const largest = await largestRead(database(), async () => {
+      const { jobs } = await store.list(query, 0, 1_000);
+      listed = jobs.map(({ definition }) => definition.jobId);
+    });
+    expect(listed.toSorted()).toEqual(ids.toSorted());
+    expect(largest).toBeLessThan(MAX_OF_READ);
   });
 
   it('J8 Rows that waited for a day are gone, and jobs of a week, but none that has not ended', async () => {

@@ -5,10 +5,10 @@ import { sql } from '../../src/database/sql.ts';
 import { MOVES_KEPT_MS } from '../../src/events/log/move-log.ts';
 import { end, type TakenTask } from '../../src/tasks/task-store.ts';
 import { newDelivery } from '../../src/webhooks/delivery/delivery-rules.ts';
-import type { Delivery, Webhook } from '../../src/webhooks/store/webhook-record.ts';
+import type { Delivery, StoredWebhook, Webhook } from '../../src/webhooks/store/webhook-record.ts';
 import { WebhookStore } from '../../src/webhooks/store/webhook-store.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
-import { engines } from '../support/database.ts';
+import { engines, largestRead, MAX_OF_READ } from '../support/database.ts';
 import { settings } from '../support/settings.ts';
 import { useDatabase } from '../support/use-database.ts';
 
@@ -280,6 +280,24 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
     await Promise.all([store.sweep(), other.sweep()]);
     for (const webhookId of ids)
       expect([[...(await all(webhookId)).keys()], await pendingOf(webhookId)]).toEqual([[cursorOf(2)], 0]);
+  });
+
+  it('S31 reads the webhooks of all callers, and of one, by 1 MiB', async () => {
+    const enterprises = Array.from({ length: 4_000 }, (_, at) => `ent-${String(at).padStart(28, '0')}`);
+    const ids: string[] = [];
+    for (let at = 0; at < 10; at++) {
+      const webhook = newWebhook({ caller: 'caller of many', enterprises });
+      await store.add(webhook, cursorOf(0), 10);
+      ids.push(webhook.webhookId);
+    }
+    const idsOf = (found: readonly StoredWebhook[]) =>
+      found.map(({ webhook }) => webhook.webhookId).toSorted();
+    const largest = await largestRead(database(), async () => {
+      expect(idsOf(await store.ofCaller('caller of many'))).toEqual(ids.toSorted());
+      expect(idsOf(await store.all())).toEqual(expect.arrayContaining(ids));
+    });
+    expect(largest).toBeLessThan(MAX_OF_READ);
+    for (const id of ids) await store.remove(id);
   });
 
   it('O18 A webhook is sealed anew under the next key, and can then be read with that key alone', async () => {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { cp, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { jest } from '@jest/globals';
 import { Database } from '../../src/database/database.ts';
 import { keptFolder, newEncryptionKey } from './canary.ts';
 import { keepSchema, postgresUrl } from './postgres.ts';
@@ -47,6 +48,21 @@ export async function openDatabase(
   const database = new Database(config.database, log.log);
   await database.open();
   return { database, log };
+}
+
+/** What a read may return: records of 1 MiB, the one that passes it, and the names of its columns. */
+export const MAX_OF_READ = 1.5 * 2 ** 20;
+
+/** Returns the size of the largest result that the database gave to a read during this work. */
+export async function largestRead(database: Database, work: () => Promise<unknown>): Promise<number> {
+  const reading = jest.spyOn(database, 'read');
+  try {
+    await work();
+    const results = await Promise.all(reading.mock.results.map(({ value }) => value));
+    return Math.max(...results.map((found) => JSON.stringify(found).length));
+  } finally {
+    reading.mockRestore();
+  }
 }
 
 /** All that `database-init` needs. */

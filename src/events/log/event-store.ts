@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { MAX_READ_BYTES } from '../../database/bounded-reads.ts';
 import { Database } from '../../database/database.ts';
 import { rowsAs } from '../../database/engine.ts';
 import { type Columns, among, columnNames, type Query, rows, sql } from '../../database/sql.ts';
@@ -12,8 +13,6 @@ import {
   type WantedMove,
 } from './move-log.ts';
 
-/** One read returns records of at most this size together, or a single larger record. So a reader of large records delays nobody. */
-export const MAX_READ_BYTES = 1024 * 1024;
 /** The most events that one transaction deletes. */
 const MAX_DROPPED = 1_000;
 /** An event that the step which moves a record adds. */

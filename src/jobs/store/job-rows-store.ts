@@ -38,14 +38,18 @@ export const IS_KEPT = sql`
   state <> 'reserved' AND (finished_at IS NULL OR created_at > (SELECT ${NOW}) - CAST(:keptMs AS bigint))`;
 export const OF_JOB = sql`platform = :platform AND job_id = :jobId`;
 
-const LOCKED = sql`
+const NAMED = sql`
   SELECT ${JOB_FIELDS} FROM jobs
-  WHERE platform = :platform AND ${among(sql`job_id`, sql`SELECT job_id FROM ${rows('ids', { jobId: 'text' })}`)}
-  ORDER BY job_id ${FOR_UPDATE}`;
+  WHERE platform = :platform AND ${among(sql`job_id`, sql`SELECT job_id FROM ${rows('ids', { jobId: 'text' })}`)}`;
+const LOCKED = sql`${NAMED} ORDER BY job_id ${FOR_UPDATE}`;
 const READ = sql`SELECT ${JOB_FIELDS} FROM jobs WHERE ${OF_JOB} AND ${IS_KEPT}`;
 
 export function readJob(jobId: string): Query {
   return READ.with({ jobId, keptMs: KEPT_MS });
+}
+
+export function readJobs(found: readonly { readonly jobId: string }[]): Query {
+  return NAMED.with({ ids: found.map(({ jobId }) => ({ jobId })) });
 }
 
 /** Locks jobs in the look of a step that changes them. It comes after the tasks that the step locks. */

@@ -1,13 +1,14 @@
+import { readableParts } from '../../database/bounded-reads.ts';
 import type { Database } from '../../database/database.ts';
 import { DatabaseUnavailable } from '../../database/database-unavailable.ts';
 import { needKeysOf, sealedUnderLacked } from '../../database/lacked-keys.ts';
 import type { SealedTexts } from '../../database/sealed-texts.ts';
-import { among, NOW, rows, sql } from '../../database/sql.ts';
+import { among, NOW, rows, type Sql, sql } from '../../database/sql.ts';
 import type { LoggedMove } from '../../events/log/move-log.ts';
 import type { ProblemBody } from '../../problem/problem.exception.ts';
 import { isEnded, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
 import * as rooms from './job-rooms-store.ts';
-import { IS_KEPT, JOB_FIELDS, type JobRow, JobSeal, readJob } from './job-rows-store.ts';
+import { IS_KEPT, type JobRow, JobSeal, readJob, readJobs } from './job-rows-store.ts';
 import * as steps from './job-steps-store.ts';
 import { sweep } from './job-sweep-store.ts';
 import {
@@ -28,20 +29,19 @@ import {
 /** The most chunks that are sent to the database at once, so that a large file does not fill the memory twice. */
 const CHUNKS_AT_ONCE = 20;
 const MAX_UNFINISHED = 10_000;
+/** The most jobs of a page that are opened in one turn. */
+const MAX_OPENED = 100;
 
 const OF_QUERY = sql`platform = :platform AND ${IS_KEPT} AND (CAST(:state AS text) IS NULL OR state = :state)`;
 const OF_ENTERPRISES = sql`${OF_QUERY}
   AND ${among(sql`enterprise`, sql`SELECT enterprise FROM ${rows('enterprises', { enterprise: 'text' })}`)}`;
-const NEWEST = sql`ORDER BY created_at DESC, job_id LIMIT :count OFFSET :offset`;
+const pageOf = (where: Sql) => sql`
+  SELECT job_id AS "jobId", octet_length(definition) + coalesce(octet_length(problem), 0) AS size FROM jobs WHERE ${where}
+  ORDER BY created_at DESC, job_id LIMIT :count OFFSET :offset`;
+const totalOf = (where: Sql) => sql`SELECT count(*) AS total FROM jobs WHERE ${where}`;
 const LISTS = {
-  all: {
-    page: sql`SELECT ${JOB_FIELDS} FROM jobs WHERE ${OF_QUERY} ${NEWEST}`,
-    total: sql`SELECT count(*) AS total FROM jobs WHERE ${OF_QUERY}`,
-  },
-  some: {
-    page: sql`SELECT ${JOB_FIELDS} FROM jobs WHERE ${OF_ENTERPRISES} ${NEWEST}`,
-    total: sql`SELECT count(*) AS total FROM jobs WHERE ${OF_ENTERPRISES}`,
-  },
+  all: { page: pageOf(OF_QUERY), total: totalOf(OF_QUERY) },
+  some: { page: pageOf(OF_ENTERPRISES), total: totalOf(OF_ENTERPRISES) },
 };
 const UNFINISHED = sql`
   SELECT job_id AS "jobId", changed_at AS "changedAt", state FROM jobs WHERE platform = :platform AND finished_at IS NULL AND state <> 'reserved'
@@ -148,10 +148,14 @@ export class JobStore {
       ...(enterprises && { enterprises: [...enterprises].map((enterprise) => ({ enterprise })) }),
     };
     const [found, [counted]] = await Promise.all([
-      this.database.read<JobRow>(page.with({ ...wanted, count, offset })),
+      this.database.read<{ jobId: string; size: number }>(page.with({ ...wanted, count, offset })),
       this.database.read<{ total: number }>(total.with(wanted)),
     ]);
-    return { jobs: found.flatMap((row) => this.#seal.record(row) ?? []), total: counted?.total ?? 0 };
+    const records = new Map<string, JobRecord | undefined>();
+    for (const part of readableParts(found, MAX_OPENED))
+      for (const row of await this.database.read<JobRow>(readJobs(part)))
+        records.set(row.jobId, this.#seal.record(row));
+    return { jobs: found.flatMap(({ jobId }) => records.get(jobId) ?? []), total: counted?.total ?? 0 };
   }
 
   async chunk(jobId: string, chunk: number): Promise<StoredChunk | undefined> {

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import { firstBytes } from '../../database/bounded-reads.ts';
 import { Database } from '../../database/database.ts';
 import { needKeysOf, sealedUnderLacked } from '../../database/lacked-keys.ts';
 import { SealedTexts } from '../../database/sealed-texts.ts';
-import { among, NOW, type Query, rows, sql } from '../../database/sql.ts';
+import { among, NOW, type Query, rows, type Sql, sql, type SqlParameters } from '../../database/sql.ts';
 import { add } from '../../tasks/task-store.ts';
 import type {
   Deliveries,
@@ -31,10 +32,15 @@ const MAX_PLACES = 1_000;
 const MAX_WAITING = 10_000;
 
 const ONE = sql`SELECT ${WEBHOOK_FIELDS} FROM webhooks WHERE ${OF_WEBHOOK}`;
-const ALL = sql`
-  SELECT ${WEBHOOK_FIELDS} FROM webhooks WHERE platform = :platform AND webhook_id > :after ORDER BY webhook_id LIMIT :most`;
-const OF_CALLER = sql`
-  SELECT ${WEBHOOK_FIELDS} FROM webhooks WHERE platform = :platform AND caller = :caller LIMIT :most`;
+/** The first webhooks after the last one that was read, as many as one read may return. */
+const firstWhere = (condition: Sql) => sql`
+  SELECT ${WEBHOOK_FIELDS} FROM webhooks AS own JOIN ${firstBytes(
+    sql`SELECT webhook_id AS id, octet_length(definition) AS size FROM webhooks
+      WHERE platform = :platform AND webhook_id > :after AND ${condition} ORDER BY webhook_id LIMIT :most`,
+    sql`id`,
+  )} AS first ON own.platform = :platform AND own.webhook_id = id ORDER BY webhook_id`;
+const ALL = firstWhere(sql`1 = 1`);
+const OF_CALLER = firstWhere(sql`caller = :caller`);
 const PLACES = sql`
   SELECT ${PROGRESS_FIELDS}, version, CASE WHEN lease_until > (SELECT ${NOW}) THEN 1 ELSE 0 END AS held
   FROM webhooks LEFT JOIN tasks
@@ -77,17 +83,17 @@ export class WebhookStore {
 
   /** Returns the webhooks of all callers, without those sealed under a key that this gateway does not have. */
   async all(): Promise<readonly StoredWebhook[]> {
-    return (await this.#rows()).flatMap((row) => this.#seal.open(row) ?? []);
+    return (await this.#rows(ALL)).flatMap((row) => this.#seal.open(row) ?? []);
   }
 
   /** Seals webhooks under the first key that a former first key has sealed: a webhook may be older than any key is kept. */
   async reseal(): Promise<void> {
-    for (const row of await this.#rows())
+    for (const row of await this.#rows(ALL))
       if (!this.#seal.isUnderFirstKey(row)) await this.change(row.webhookId, (webhook) => webhook);
   }
 
   async ofCaller(caller: string): Promise<readonly StoredWebhook[]> {
-    const found = await this.#read<WebhookRow>(OF_CALLER.with({ caller, most: MAX_READ }));
+    const found = await this.#rows(OF_CALLER, { caller });
     return found.flatMap((row) => this.#seal.open(row) ?? []);
   }
 
@@ -197,12 +203,12 @@ export class WebhookStore {
     while (await this.database.step(steps.sweepDeliveries, { gatewayNow }));
   }
 
-  async #rows(): Promise<readonly WebhookRow[]> {
+  async #rows(statement: Sql, parameters: SqlParameters = {}): Promise<readonly WebhookRow[]> {
     const found: WebhookRow[] = [];
     for (let after = ''; ;) {
-      const part = await this.#read<WebhookRow>(ALL.with({ after, most: MAX_READ }));
+      const part = await this.#read<WebhookRow>(statement.with({ ...parameters, after, most: MAX_READ }));
       found.push(...part);
-      if (part.length < MAX_READ) return found;
+      if (part.length === 0) return found;
       after = part.at(-1)?.webhookId ?? '';
     }
   }
