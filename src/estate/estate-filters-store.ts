@@ -1,4 +1,4 @@
-import { among, rows, sql, type Sql, type SqlParameters } from '../database/sql.ts';
+import { among, either, rows, sql, type Sql, type SqlParameters } from '../database/sql.ts';
 import { enumeration } from '../shared/enumeration.ts';
 
 /** A row, or with an empty `rowKey` all rows of an asset. */
@@ -74,13 +74,15 @@ export const estateOrders = enumeration(
 );
 export type EstateOrder = Column | `-${Column}`;
 
+/** Without the limit SQLite moves conditions of the list into the SELECT, and then may look each key up by another index than its own. */
+const APART = either(sql``, sql`LIMIT -1`);
 /** The keys were looked up before, so that the number of rows is known to be small. SQLite reads tables in the order of a CROSS JOIN. */
 const FOUND = sql`
   (SELECT DISTINCT * FROM (
     SELECT own.* FROM ${rows('found', { enterprise: 'text', assetId: 'text', rowKey: 'text' })} CROSS JOIN estate_rows AS own
     WHERE own.platform = :platform AND own.enterprise = found.enterprise AND own.asset_id = found.asset_id
       AND (found.row_key = '' OR own.row_key = found.row_key)
-    UNION ALL SELECT * FROM estate_rows WHERE platform = :platform AND ${OF_CRM_KEYS}) AS both_kinds) AS estate_rows`;
+    UNION ALL SELECT * FROM estate_rows WHERE platform = :platform AND ${OF_CRM_KEYS}) AS both_kinds ${APART}) AS estate_rows`;
 const ALL = sql`estate_rows`;
 
 /** Statements are kept, so that each is compiled and prepared once. */
