@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { firstBytes } from '../database/bounded-reads.ts';
@@ -100,9 +101,9 @@ export class EstateListStore {
     count: number,
   ): Promise<{ readonly found: readonly EstateRow[]; readonly total: number }> {
     const [condition, version] = await Promise.all([this.#conditionOf(query), this.#version()]);
-    const key = `${version} ${order} ${JSON.stringify(condition.parameters)}`;
-    const last = this.#places.get(`${offset} ${key}`);
-    const counting = this.#total(condition, version);
+    const list = `${version} ${idOf(condition.parameters)}`;
+    const last = this.#places.get(`${offset} ${order} ${list}`);
+    const counting = this.#total(condition, list);
     if (!last && offset > count) {
       const total = await counting;
       // A page of the second half is read from the end, which is nearer.
@@ -115,7 +116,7 @@ export class EstateListStore {
       counting,
       this.#part(condition, order, { count, ...(last ?? { offset }) }),
     ]);
-    if (end) this.#places.set(`${offset + count} ${key}`, end);
+    if (end) this.#places.set(`${offset + count} ${order} ${list}`, end);
     return { found, total };
   }
 
@@ -156,12 +157,12 @@ export class EstateListStore {
     return (await this.#read<{ version: number }>(VERSION, {}))[0]?.version ?? 0;
   }
 
-  #total({ source, where, parameters, names }: Condition, version: number): Promise<number> {
+  #total({ source, where, parameters, names }: Condition, list: string): Promise<number> {
     const total = statement(
       `total ${names}`,
       () => sql`SELECT count(*) AS total FROM ${source} WHERE ${where}`,
     );
-    return this.#once(`${version} ${JSON.stringify(parameters)}`, this.#totals, async () => {
+    return this.#once(list, this.#totals, async () => {
       const [counted] = await this.#read<{ total: number }>(total, parameters);
       return counted?.total ?? 0;
     });
@@ -203,7 +204,7 @@ export class EstateListStore {
     );
     // The sums are kept for a minute at most: once the next end of a product has passed, another end is the next.
     const now = Date.now();
-    const key = `${await this.#version()} ${Math.floor(now / MINUTE_MS)} ${JSON.stringify(parameters)}`;
+    const key = `${await this.#version()} ${Math.floor(now / MINUTE_MS)} ${idOf(parameters)}`;
     const found = await this.#once(key, this.#groups, () =>
       this.#read<Group>(groups, { ...parameters, now }),
     );
@@ -273,6 +274,11 @@ export class EstateListStore {
   #read<R>(wanted: Sql, parameters: SqlParameters): Promise<readonly R[]> {
     return this.database.read<R>(wanted.with(parameters));
   }
+}
+
+/** Names a list in the caches. Its parameters may be large: they have every asset that a search has found. */
+function idOf(parameters: SqlParameters): string {
+  return hash('sha256', JSON.stringify(parameters), 'base64url');
 }
 
 function monthName(months: number): string {

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/database/database.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
@@ -20,6 +22,12 @@ import { newEncryptionKey } from '../support/canary.ts';
 import { emptyDatabase, engines, largestRead, MAX_OF_READ, openDatabase } from '../support/database.ts';
 import { settings } from '../support/settings.ts';
 
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+const heapUsed = () => {
+  collect();
+  return process.memoryUsage().heapUsed;
+};
 const SEEN = Date.UTC(2026, 10, 20);
 const time = (ms: number) => new Date(ms).toISOString();
 
@@ -256,6 +264,16 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
         return Math.min(...times);
       };
       expect((await quickest(0)) * 10).toBeGreaterThan(await quickest(1));
+    });
+
+    it('keeps little memory for its pages', async () => {
+      const pages = async (order: EstateOrder, count: number) => {
+        for (let at = 0; at < count; at++) await lists.page({ find }, order, at, 1);
+      };
+      await pages('endsAt', 5);
+      const before = heapUsed();
+      await pages('-seenAt', 100);
+      expect((heapUsed() - before) / 2 ** 20).toBeLessThan(5);
     });
   });
 
