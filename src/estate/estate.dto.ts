@@ -1,7 +1,7 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { PageDto, PageQuery } from '../operation/page.dto.ts';
 import { Count, OpenWord, Time } from '../operation/response-fields.ts';
-import { Names } from '../tenancy/names.ts';
+import { Names, NotAll } from '../tenancy/names.ts';
 import { type LicenseType, licenseTypes } from '../upstream/wire/words.ts';
 import { FlagParameter, LaterThan, TimestampParameter } from '../validation/scalar-rules.ts';
 import { Identifier, OneOf, Optional, PathId, rule, Text } from '../validation/rules.ts';
@@ -220,6 +220,7 @@ export class EstateSummaryDto {
 @ApiSchema({ description: 'The enterprise that is to be read next' })
 export class RefreshEstateDto {
   @PathId({ example: 'ent-harbour' })
+  @NotAll()
   @Names('enterprise')
   enterpriseGlobalId!: string;
 }

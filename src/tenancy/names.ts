@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { type FieldDoc, Identifier } from '../validation/rules.ts';
+import { type FieldDoc, Identifier, rule } from '../validation/rules.ts';
 
 /**
  * The meaning of an id in a field of a request (docs/api.md, section 2):
@@ -53,6 +53,16 @@ export function Names(name: Name): PropertyDecorator {
 /** Returns the declared fields of a DTO class, including inherited ones, by its prototype. */
 export function namesOf(prototype: object): ReadonlyMap<string, Name> {
   return (Reflect.getMetadata(DECLARED, prototype) as ReadonlyMap<string, Name> | undefined) ?? new Map();
+}
+
+/** Refuses `*`, which stands for all enterprises in the callers file and is the id of none. */
+export function NotAll(): PropertyDecorator {
+  const isAll = (value: unknown) => value === '*' || (Array.isArray(value) && value.includes('*'));
+  return rule(
+    'notAll',
+    (value) => !isAll(value),
+    'must name enterprises: * stands for all of them in the callers file only',
+  );
 }
 
 export function Label(doc: FieldDoc = {}): PropertyDecorator {

@@ -130,14 +130,26 @@ describe('the estate', () => {
     await gateway.post('/v1/enterprises/ent-mistyped/locks/disable', { assetNums: ['8000001003'] });
     const known = async () =>
       (await enterprisesOf(gateway)).map(({ enterpriseGlobalId }) => enterpriseGlobalId);
-    for (const unknown of ['ent-nowhere', 'ent-mistyped']) {
+    await gateway.post('/v1/enterprises/*/locks/disable', { assetNums: ['8000001003'] });
+    for (const unknown of ['ent-nowhere', 'ent-mistyped', '/*/']) {
       const asked = async () =>
         (await sandbox.journal('listAssets')).some(({ path }) => path.includes(unknown));
       await until(`the platform was asked for ${unknown}`, asked);
-      await until(`${unknown} is forgotten`, async () => !(await known()).includes(unknown));
+      await until(
+        `${unknown} is forgotten`,
+        async () => !(await known()).includes(unknown.replaceAll('/', '')),
+      );
     }
     expect([(await gateway.get(LIST)).headers.has('x-estate-incomplete'), (await known()).length]).toEqual([
       ...[false, ENTERPRISES],
+    ]);
+  });
+
+  it('refuses to read `*`, which is no enterprise', async () => {
+    const { status, body } = await gateway.post(REFRESH, { enterpriseGlobalId: '*' });
+    expect([status, body['errors']]).toEqual([
+      400,
+      [expect.objectContaining({ pointer: '/enterpriseGlobalId' })],
     ]);
   });
 
