@@ -1,9 +1,10 @@
-import { Body, Controller, Get, Post, Query, Res, type StreamableFile } from '@nestjs/common';
+import { Body, Controller, Get, Post, Query, Req, Res, type StreamableFile } from '@nestjs/common';
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { CallerAuthentication } from '../caller/caller-authentication.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { Call, HeaderValue } from '../request/request-stages.ts';
-import { rowStream } from '../operation/row-stream.ts';
+import { rowStream, whileGranted } from '../operation/row-stream.ts';
 import type { CallContext } from '../request/call-context.ts';
 import { acceptedType } from '../validation/accepted-type.ts';
 import {
@@ -29,7 +30,10 @@ const COLUMNS = [
 @ApiExtraModels(EstatePageDto)
 @Controller('v1/estate')
 export class EstateController {
-  constructor(private readonly estate: EstateService) {}
+  constructor(
+    private readonly estate: EstateService,
+    private readonly callers: CallerAuthentication,
+  ) {}
 
   @Operation({
     id: 'listEstate',
@@ -62,13 +66,19 @@ export class EstateController {
   async listEstate(
     @Call() call: CallContext,
     @Query() query: ListEstateQuery,
+    @Req() { raw }: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
     @HeaderValue('accept') accept?: string,
   ): Promise<EstatePageDto | StreamableFile> {
     if (acceptedType(accept, ['application/json', CSV]) === CSV) {
       const { rows, incomplete } = await this.estate.stream(query, call);
       tell(reply, incomplete);
-      return rowStream<EstateRowDto>(CSV, COLUMNS, rows, 'text');
+      const granted = whileGranted(
+        rows,
+        () => this.callers.grantsNow(raw, SCOPE),
+        ({ enterpriseGlobalId }) => enterpriseGlobalId,
+      );
+      return rowStream<EstateRowDto>(CSV, COLUMNS, granted, 'text');
     }
     const { page, incomplete } = await this.estate.list(query, call);
     tell(reply, incomplete);

@@ -25,9 +25,10 @@ import {
 import { JobWatch } from './job-watch.ts';
 import { JobsService } from './jobs.service.ts';
 import { ImportsService } from './member-imports/imports.service.ts';
-import { ROW_TYPES, rowStream } from '../operation/row-stream.ts';
+import { ROW_TYPES, rowStream, whileGranted } from '../operation/row-stream.ts';
 
 const WATCH_SCOPE = 'members:read';
+const ROWS_SCOPE = 'members:read';
 const ROW_COLUMNS = ['row', 'account', 'status', 'code', 'message', 'memberGlobalId'] as const;
 
 @ApiTags('Jobs')
@@ -115,7 +116,7 @@ export class JobsController {
     summary: 'What became of each row of a job',
     description: 'Rows in the order of the file, then the members that were to be deleted.',
     effect: 'read',
-    scope: 'members:read',
+    scope: ROWS_SCOPE,
     problems: ['job-not-found'],
     success: [
       {
@@ -130,10 +131,17 @@ export class JobsController {
     @Call() { caller }: CallContext,
     @Param() { jobId }: JobPath,
     @Query() { status, cells }: JobRowsQuery,
+    @Req() { raw }: FastifyRequest,
     @HeaderValue('accept') accept?: string,
   ): Promise<StreamableFile> {
     const job = await this.jobs.find(jobId, caller.grants);
-    return rowStream<JobRowDto>(accept, ROW_COLUMNS, this.jobs.rows(job, status), cells);
+    const { enterpriseGlobalId } = job.definition;
+    const rows = whileGranted(
+      this.jobs.rows(job, status),
+      () => this.callers.grantsNow(raw, ROWS_SCOPE),
+      () => enterpriseGlobalId,
+    );
+    return rowStream<JobRowDto>(accept, ROW_COLUMNS, rows, cells);
   }
 
   @Operation({

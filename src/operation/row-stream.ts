@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as handedOver } from 'node:timers/promises';
 import { StreamableFile } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
+import { type Grants, isGranted } from '../request/call-context.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
 import { acceptedType } from '../validation/accepted-type.ts';
@@ -17,6 +18,9 @@ export const cellForms = enumeration(
 export type CellForm = WordOf<typeof cellForms>;
 
 const FORMULA = /^[=+\-@\t\r]/;
+
+/** The most rows that a caller gets after it has lost its rights. */
+const ROWS_PER_LOOK = 100;
 
 type Cell = string | number | boolean | null | readonly string[];
 
@@ -35,6 +39,25 @@ export async function rowStream<T extends object>(
   const lines = isCsv ? csv(columns, first, rows, cells) : ndjson(first, rows);
   const type = isCsv ? `${ROW_TYPES[0]}; charset=utf-8; header=present` : ROW_TYPES[1];
   return new StreamableFile(Readable.from(lines, { objectMode: false, highWaterMark: 64 * 1024 }), { type });
+}
+
+/**
+ * Passes rows on for as long as the caller may see their enterprises. `grantsNow` resolves to its rights at this moment; it is asked again after
+ * some rows, because a slow reader takes a long time. Without the rights the stream fails, so that a part is not taken for the whole.
+ */
+export async function* whileGranted<T>(
+  rows: AsyncIterable<T>,
+  grantsNow: () => Promise<Grants | undefined>,
+  enterpriseOf: (row: T) => string,
+): AsyncGenerator<T> {
+  let grants: Grants | undefined;
+  let passed = 0;
+  for await (const row of rows) {
+    if (passed++ % ROWS_PER_LOOK === 0) grants = await grantsNow();
+    if (!grants || !isGranted(grants.enterprises, enterpriseOf(row)))
+      throw new ProblemException('forbidden', { detail: 'The caller may not see the other rows any more.' });
+    yield row;
+  }
 }
 
 async function* csv<T extends object>(
