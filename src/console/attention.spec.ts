@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import type { TokenTrouble } from '../token/token-troubles.ts';
+import { IdleJobs } from '../jobs/idle-jobs.ts';
+import type { JobDispatcher } from '../jobs/job-dispatcher.ts';
 import type { JobStore } from '../jobs/store/job-store.ts';
+import type { UnfinishedJob } from '../jobs/store/stored-job.ts';
 import type { JobsService } from '../jobs/jobs.service.ts';
-import type { Maintenance } from '../maintenance/state/maintenance.ts';
 import { attentionFor, type StoredState } from './attention.ts';
 import type { PlatformState } from './platform-attention.ts';
 import { RecentJobs } from './recent-jobs.ts';
@@ -272,16 +274,16 @@ it('G12 the runbook has a section for every alert, where its link leads, with al
 it('an import stands still from when on its alert fires, and none does in a maintenance', async () => {
   const [, seconds] = /gateway_jobs_idle_seconds\) > (\d+)/.exec(rules) ?? [];
   const since = Date.now() - Number(seconds) * 1_000;
-  const unfinished = [since - 5_000, since + 5_000].map((changedAt) => ({ changedAt }));
-  let isStopped = false;
+  const unfinished = [since - 5_000, since + 5_000].map((changedAt) => ({ changedAt, state: 'running' }));
+  const idle = new IdleJobs();
   const jobsIn = (list: () => Promise<object[]>) =>
     new RecentJobs(
       { unfinished: list } as unknown as JobStore,
       undefined as unknown as JobsService,
-      { stops: () => isStopped } as unknown as Maintenance,
+      { idleSince: (job: UnfinishedJob) => idle.since(job) } as unknown as JobDispatcher,
     );
   expect(await jobsIn(() => Promise.resolve(unfinished)).unfinished()).toEqual({ total: 2, stuck: 1 });
-  isStopped = true;
+  idle.see(Date.now(), true, false);
   expect(await jobsIn(() => Promise.resolve(unfinished)).unfinished()).toEqual({ total: 2, stuck: 0 });
 });
 

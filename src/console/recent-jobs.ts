@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { JobDispatcher } from '../jobs/job-dispatcher.ts';
 import { JobStore } from '../jobs/store/job-store.ts';
 import { toJob } from '../jobs/dto/job.dto.ts';
 import { JobsService } from '../jobs/jobs.service.ts';
-import { Maintenance } from '../maintenance/state/maintenance.ts';
 
 const MAX_JOBS = 50;
 const MAX_ROWS = 50;
@@ -15,17 +15,14 @@ export class RecentJobs {
   constructor(
     private readonly store: JobStore,
     private readonly jobs: JobsService,
-    private readonly maintenance: Maintenance,
+    private readonly dispatcher: JobDispatcher,
   ) {}
 
-  /**
-   * Counts the imports that have not ended, and those of them that make no progress although no maintenance stops them. Rejects where the
-   * store cannot be read.
-   */
+  /** Counts the imports that have not ended, and those of them that make no progress. Rejects where the store cannot be read. */
   async unfinished(): Promise<{ total: number; stuck: number }> {
     const jobs = await this.store.unfinished();
     const since = Date.now() - STUCK_MS;
-    const stuck = this.maintenance.stops('writes') ? [] : jobs.filter(({ changedAt }) => changedAt < since);
+    const stuck = jobs.filter((job) => this.dispatcher.idleSince(job) < since);
     return { total: jobs.length, stuck: stuck.length };
   }
 

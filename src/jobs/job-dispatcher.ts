@@ -8,6 +8,7 @@ import { errorSummary } from '../observability/error-summary.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { logFields, type ProblemException } from '../problem/problem.exception.ts';
+import { IdleJobs } from './idle-jobs.ts';
 import { ImportCalls, ImportCallServices } from './member-imports/import-calls.ts';
 import { ImportRun } from './member-imports/import-run.ts';
 import { HeldJob, HoldLost, isOverdue, TryLater } from './store/held-job.ts';
@@ -34,6 +35,7 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
   readonly #worker: TaskWorker;
   /** The last problem that each job of this process was waiting for. */
   readonly #waits = new LRUCache<string, string>({ max: MAX_WAITS });
+  readonly #idle = new IdleJobs();
   #endPoll: (() => void) | undefined;
   #sweptAt = -Infinity;
 
@@ -111,6 +113,11 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     await this.#sweep().catch(() => undefined);
   }
 
+  /** Returns the time since which the job makes no progress, as this process sees it. */
+  idleSince(job: UnfinishedJob): number {
+    return this.#idle.since(job);
+  }
+
   async #sweep(): Promise<void> {
     if (performance.now() - this.#sweptAt < SWEEP_MS) return;
     await this.store.sweep();
@@ -120,9 +127,8 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
   #measure(unfinished: readonly UnfinishedJob[]): void {
     const running = unfinished.filter(({ state }) => state === 'running').length;
     const now = Date.now();
-    // A wait because of a maintenance is no failure of the job.
-    const waits = this.maintenance.stops('writes') ? [] : unfinished;
-    const oldest = Math.min(now, ...waits.map(({ changedAt }) => changedAt));
+    this.#idle.see(now, this.maintenance.stops('writes'), this.#worker.isFull);
+    const oldest = unfinished.reduce((since, job) => Math.min(since, this.idleSince(job)), now);
     this.metrics.set('gateway_jobs', { state: 'queued' }, unfinished.length - running);
     this.metrics.set('gateway_jobs', { state: 'running' }, running);
     this.metrics.set('gateway_jobs_idle_seconds', {}, (now - oldest) / 1_000);

@@ -49,6 +49,6 @@ const ROOM_IN_MEMORY: JobRoom = { unfinished: 64 * MIB, all: 64 * MIB };
         new JobStore(database, texts, address.kind === 'memory' ? ROOM_IN_MEMORY : ROOM),
     },
   ],
-  exports: [JobStore, JobsService],
+  exports: [JobDispatcher, JobStore, JobsService],
 })
 export class JobsModule {}

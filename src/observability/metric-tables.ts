@@ -185,7 +185,7 @@ export const GAUGES = {
     labels: { state: words<'queued' | 'running'>() },
   },
   gateway_jobs_idle_seconds: {
-    help: 'Time since the last change of the unfinished import that has not changed for the longest time; 0 where there is none',
+    help: 'Time for which the unfinished import that stands still for the longest time has made no progress, without waits for a maintenance and for its turn; 0 where there is none',
     labels: {},
   },
   gateway_webhooks: {

@@ -63,6 +63,11 @@ export class TaskWorker {
     inBackground(`tasks of ${kind}`, () => this.#loop);
   }
 
+  /** True if the worker has as many tasks as it may have at a time: others wait for their turn. */
+  get isFull(): boolean {
+    return this.#runs.size >= this.work.concurrency;
+  }
+
   /** Begins nothing further, waits for what is under way, and gives back what is not done. */
   async close(): Promise<void> {
     this.#closed = true;
