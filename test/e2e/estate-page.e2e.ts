@@ -7,6 +7,11 @@ import { useStack } from '../support/stack.ts';
 
 /** The page of the estate in a browser, as the shipped gateway serves it. */
 
+interface Summary {
+  readonly enterprises: readonly object[];
+  readonly endingByMonth: readonly object[];
+  readonly byProduct: readonly object[];
+}
 const COMPANIES = { enterprises: 1, assets: 6, products: 2 };
 const { gateway } = useStack({
   environment: { ESTATE_REFRESH: '6h' },
@@ -132,6 +137,60 @@ describe('the page of the estate', () => {
     // The earlier rows belong to other filters.
     expect([await rows(page).count(), await page.locator('#count').innerText()]).toEqual([0, '']);
     expect(await page.locator('.month').count()).toBe(0);
+  });
+
+  it.each([
+    ['desktop', DESKTOP],
+    ['phone', PHONE],
+  ] as const)('says what the picture leaves out and why, and has what is chosen: %s', async (_, viewport) => {
+    await visit.open(`${gateway.url}/estate`, { viewport });
+    const { page } = visit;
+    await page.route('**/v1/estate/summary', async (route) => {
+      const response = await route.fetch();
+      const summary = (await response.json()) as Summary;
+      const further = (count: number, name: string) =>
+        Array.from({ length: count }, (__, at) => `${name}-${at}`);
+      const sums = { assets: 9_000, licences: 9_000, unassigned: 0, nextEndsAt: null };
+      await route.fulfill({
+        response,
+        json: {
+          ...summary,
+          enterprises: [
+            ...further(14, 'ent-away').map((enterpriseGlobalId) => ({
+              ...{ enterpriseGlobalId, state: 'stale', reason: 'token: unavailable', seenAt: null },
+            })),
+            ...summary.enterprises,
+          ],
+          endingByMonth: [
+            { month: '2020-01', products: 1, licences: 1 },
+            ...summary.endingByMonth,
+            { month: '2090-01', products: 3, licences: 4 },
+          ],
+          byProduct: [
+            ...further(9, 'tool').map((productUri) => ({ ...sums, productUri, productName: productUri })),
+            ...summary.byProduct,
+          ],
+        },
+      });
+    });
+    await page.getByLabel('API key or token').fill(key());
+    await page.getByRole('button', { name: 'Use it' }).click();
+    await page
+      .getByText(/^Not in the picture: 3 products that end later, \d+ products? that ended before$/)
+      .waitFor();
+    await page.getByText(/^and \d+ further products: use the filter$/).waitFor();
+    await page.getByText('and 3 further enterprises: use the filter').waitFor();
+    expect(await page.getByText('token: unavailable').first().isVisible()).toBe(true);
+    const own = page.getByRole('button', { name: /^ent-0001/ });
+    expect(await own.count()).toBe(0);
+    await page.getByRole('link', { name: 'ent-0001' }).first().click();
+    await own.waitFor();
+    expect(await own.getAttribute('aria-pressed')).toBe('true');
+    await page.getByRole('combobox', { name: 'Product' }).fill('draft.pro');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.locator('.row[aria-pressed=true][data-key="draft.pro"]').waitFor();
+    expect(await findings(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(viewport.width);
   });
 
   it.each([

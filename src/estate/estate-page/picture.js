@@ -29,10 +29,30 @@ function bar(kind, share, press, isPressed, ...children) {
   return Object.assign(button, { press });
 }
 
+/** The first of a list, beginning with what is chosen, and how many are left out. */
+function firstOf(all, most, isChosen, one) {
+  const shown = all.toSorted((each, other) => isChosen(other) - isChosen(each)).slice(0, most);
+  const more = all.length - shown.length;
+  return [shown, more > 0 && h('p.quiet', `and ${plural(more, `further ${one}`)}: use the filter`)];
+}
+
+/** The products that end before or after the months of the picture. */
+function otherEnds(ending, months) {
+  const [first, last] = [months[0].from, months.at(-1).from].map((from) => from.slice(0, 7));
+  const sum = (isOther) => ending.filter(isOther).reduce((all, { products }) => all + products, 0);
+  const later = sum(({ month }) => month > last);
+  const ended = sum(({ month }) => month < first);
+  const parts = [
+    later > 0 && `${plural(later, 'product')} that end${later === 1 ? 's' : ''} later`,
+    ended > 0 && `${plural(ended, 'product')} that ended before`,
+  ];
+  return later + ended > 0 && h('p.quiet', `Not in the picture: ${parts.filter(Boolean).join(', ')}`);
+}
+
 function monthBars(ending, filters, choose) {
   const months = nextMonths(ending);
   const most = Math.max(1, ...months.map(({ products }) => products));
-  return h(
+  const bars = h(
     'div.months',
     months.map(({ from, before, products, licences }, at) => {
       const isPressed = filters.endsAfter === from && filters.endsBefore === before;
@@ -57,13 +77,16 @@ function monthBars(ending, filters, choose) {
       return button;
     }),
   );
+  return [bars, otherEnds(ending, months)];
 }
 
 function productBars(products, filters, choose) {
   const most = Math.max(1, ...products.map(({ licences }) => licences));
-  return products.slice(0, PRODUCTS).map((product) => {
+  const isChosen = ({ productUri }) => filters.productUri === productUri;
+  const [shown, more] = firstOf(products, PRODUCTS, isChosen, 'product');
+  const rows = shown.map((product) => {
     const { productUri, productName, assets, licences, unassigned, nextEndsAt } = product;
-    const isPressed = filters.productUri === productUri;
+    const isPressed = isChosen(product);
     const next = nextEndsAt === null ? 'none ends' : `next end ${nextEndsAt.slice(0, 10)}`;
     const row = bar(
       'row',
@@ -79,31 +102,34 @@ function productBars(products, filters, choose) {
     row.dataset.key = productUri;
     return row;
   });
+  return [rows, more];
 }
 
 function enterpriseRows(enterprises, filters, choose) {
   // What is missing comes first.
   const sorted = enterprises.toSorted((one, other) => (one.state === 'whole') - (other.state === 'whole'));
-  const rows = sorted.slice(0, ENTERPRISES).map(({ enterpriseGlobalId, state, reason, seenAt }) => {
-    const isPressed = filters.enterpriseGlobalId === enterpriseGlobalId;
+  const isChosen = ({ enterpriseGlobalId }) => filters.enterpriseGlobalId === enterpriseGlobalId;
+  const [shown, more] = firstOf(sorted, ENTERPRISES, isChosen, 'enterprise');
+  const rows = shown.map((enterprise) => {
+    const { enterpriseGlobalId, state, reason, seenAt } = enterprise;
+    const isPressed = isChosen(enterprise);
     const age = seenAt === null ? 'not read yet' : `seen ${ago(Date.parse(seenAt), Date.now())}`;
     const button = h(
       'button.row',
       {
         type: 'button',
         'aria-pressed': String(isPressed),
-        title: reason,
         'data-key': enterpriseGlobalId,
       },
       h('span', enterpriseGlobalId),
       h('span.quiet', word(STATES[state] ?? 'watch', state), ` ${age}`),
+      reason !== null && h('span.quiet.reason', reason),
     );
     return Object.assign(button, {
       press: () => choose({ enterpriseGlobalId: isPressed ? '' : enterpriseGlobalId }),
     });
   });
-  const more = enterprises.length - rows.length;
-  return [rows, more > 0 && h('p.quiet', `and ${plural(more, 'further enterprise')}: the filter finds them`)];
+  return [rows, more];
 }
 
 export function overview(summary, filters, choose) {
