@@ -42,6 +42,11 @@ export class SealedTexts {
     return this.#hashing.map((key) => createHmac('sha256', key).update(hashed).digest('base64url'));
   }
 
+  /** The beginnings of the texts that one of the keys opens. Without keys it is the beginning of every text. */
+  get heads(): readonly string[] {
+    return this.#sealer?.heads ?? [''];
+  }
+
   /** Whether it was sealed under a key that the gateway does not have. */
   lacksKeyOf(sealed: string): boolean {
     return this.#sealer?.lacksKeyOf(sealed) ?? false;

@@ -43,7 +43,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
   };
   /** A gateway with another key. */
   const stranger = () => {
-    const { redis } = settings({ ENCRYPTION_KEYS: newEncryptionKey() });
+    const { redis } = settings({ ENCRYPTION_KEYS: newEncryptionKey('other') });
     return new JobStore(database(), new SealedTexts(redis.encryptionKeys, 'platform'), ROOM);
   };
   const password = newSecret('m');
@@ -404,6 +404,9 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     expect(await listed(['north'], 0, 'cancelled')).toEqual([2, [ids[0], ids[2]]]);
     expect(await listed(['north'], 0, 'queued')).toEqual([0, []]);
     expect((await listed(undefined))[1]).toEqual(ids.slice(0, 2));
+    // A job whose key was removed cannot be shown, and is not counted.
+    const query = { enterprises: undefined, state: undefined };
+    expect(await stranger().list(query, 0, 2)).toEqual({ jobs: [], total: 0 });
   });
 
   it('S31 reads a page of jobs that keep many members by 1 MiB', async () => {

@@ -36,6 +36,9 @@ export const JOB_FIELDS = fields({
 /** Jobs are kept until they have ended, and ended jobs for `keptMs` from their creation. */
 export const IS_KEPT = sql`
   state <> 'reserved' AND (finished_at IS NULL OR created_at > (SELECT ${NOW}) - CAST(:keptMs AS bigint))`;
+/** A job whose key was removed after its end cannot be shown, so it is not counted either. `heads` are those of {@link SealedTexts}. */
+export const IS_OPENABLE = sql`
+  EXISTS (SELECT 1 FROM ${rows('heads', { head: 'text' })} WHERE substr(definition, 1, length(head)) = head)`;
 export const OF_JOB = sql`platform = :platform AND job_id = :jobId`;
 
 const NAMED = sql`
@@ -67,6 +70,11 @@ export class JobSeal {
 
   definition(definition: JobDefinition): string {
     return this.texts.seal(JSON.stringify(definition), `job ${definition.jobId}`);
+  }
+
+  /** The parameter of {@link IS_OPENABLE}. */
+  get heads(): readonly { readonly head: string }[] {
+    return this.texts.heads.map((head) => ({ head }));
   }
 
   /** Seals a problem, because it may name members. */

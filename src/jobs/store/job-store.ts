@@ -8,7 +8,7 @@ import type { LoggedMove } from '../../events/log/move-log.ts';
 import type { ProblemBody } from '../../problem/problem.exception.ts';
 import { isEnded, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
 import * as rooms from './job-rooms-store.ts';
-import { IS_KEPT, type JobRow, JobSeal, readJob, readJobs } from './job-rows-store.ts';
+import { IS_KEPT, IS_OPENABLE, type JobRow, JobSeal, readJob, readJobs } from './job-rows-store.ts';
 import * as steps from './job-steps-store.ts';
 import { sweep } from './job-sweep-store.ts';
 import {
@@ -32,7 +32,7 @@ const MAX_UNFINISHED = 10_000;
 /** The most jobs of a page that are opened in one turn. */
 const MAX_OPENED = 100;
 
-const OF_QUERY = sql`platform = :platform AND ${IS_KEPT} AND (CAST(:state AS text) IS NULL OR state = :state)`;
+const OF_QUERY = sql`platform = :platform AND ${IS_KEPT} AND ${IS_OPENABLE} AND (CAST(:state AS text) IS NULL OR state = :state)`;
 const OF_ENTERPRISES = sql`${OF_QUERY}
   AND ${among(sql`enterprise`, sql`SELECT enterprise FROM ${rows('enterprises', { enterprise: 'text' })}`)}`;
 const pageOf = (where: Sql) => sql`
@@ -145,6 +145,7 @@ export class JobStore {
     const wanted = {
       state: state ?? null,
       keptMs: KEPT_MS,
+      heads: this.#seal.heads,
       ...(enterprises && { enterprises: [...enterprises].map((enterprise) => ({ enterprise })) }),
     };
     const [found, [counted]] = await Promise.all([
