@@ -167,7 +167,11 @@ describe('the page of the estate', () => {
             { month: '2090-01', products: 3, licences: 4 },
           ],
           byProduct: [
-            ...further(9, 'tool').map((productUri) => ({ ...sums, productUri, productName: productUri })),
+            ...further(9, 'tool').map((productUri) => ({
+              ...sums,
+              productUri,
+              productName: productUri.repeat(Number(productUri.slice(-1)) + 1),
+            })),
             ...summary.byProduct,
           ],
         },
@@ -180,6 +184,15 @@ describe('the page of the estate', () => {
       .waitFor();
     await page.getByText(/^and \d+ further products: use the filter$/).waitFor();
     await page.getByText('and 3 further enterprises: use the filter').waitFor();
+    // Products with the same licences have the same bars, and the most licences a whole one.
+    const widthsOf = async (what: string) => {
+      const boxes = (await page.locator(what).all()).map((each) => each.boundingBox());
+      return (await Promise.all(boxes)).map((box) => Math.round(box?.width ?? 0));
+    };
+    const bars = await widthsOf('.row[data-key^="tool-"] .fill');
+    const [row = 0] = await widthsOf('.row[data-key="tool-0"]');
+    expect([bars.length, new Set(bars).size]).toEqual([8, 1]);
+    expect(bars[0]).toBeGreaterThan(0.9 * row);
     expect(await page.getByText('token: unavailable').first().isVisible()).toBe(true);
     const own = page.getByRole('button', { name: /^ent-0001/ });
     expect(await own.count()).toBe(0);
