@@ -5,8 +5,8 @@ import { firstBytes } from '../database/bounded-reads.ts';
 import { Database } from '../database/database.ts';
 import { SealedTexts } from '../database/sealed-texts.ts';
 import { among, either, rows, sql, type Sql, type SqlParameters } from '../database/sql.ts';
-import type { EndingMonthDto, ProductSumDto } from './estate.dto.ts';
-import type { EstateEnterprise, EstateRow, EstateState } from './estate-row.ts';
+import type { EstateSummaryDto, ProductSumDto } from './estate.dto.ts';
+import type { EstateEnterprise, EstateRow } from './estate-row.ts';
 import { estateRows } from './estate-row.ts';
 import {
   type Condition,
@@ -44,17 +44,15 @@ const FOUND = sql`
   SELECT enterprise, asset_id AS "assetId", row_key AS "rowKey" FROM estate_keys
   WHERE platform = :platform AND ${among(sql`key`, sql`SELECT key FROM ${rows('keys', { key: 'text' })}`)} LIMIT :most`;
 
-const OF_STATES = sql`SELECT enterprise, state, reason, seen_at FROM estate_enterprises WHERE platform = :platform`;
+const OF_STATES = sql`SELECT enterprise, state, reason, seen_at AS "seenAt" FROM estate_enterprises`;
+const COUNTED = sql`
+  SELECT count(*) AS known, count(CASE WHEN state = 'whole' THEN 1 END) AS whole FROM estate_enterprises`;
 
 type ProductSum = Omit<ProductSumDto, 'nextEndsAt'> & { readonly nextEndsAt: number | null };
 
-export interface EstateSums {
-  readonly assets: number;
-  readonly products: number;
-  readonly unassigned: number;
-  readonly endingByMonth: EndingMonthDto[];
+type EstateSums = Pick<EstateSummaryDto, 'assets' | 'products' | 'unassigned' | 'endingByMonth'> & {
   readonly byProduct: readonly ProductSum[];
-}
+};
 
 type Scope = Pick<EstateQuery, 'granted' | 'enterprise'>;
 
@@ -77,6 +75,8 @@ const LOOKED = sql`SELECT 1 AS looked FROM estate_turns WHERE platform = :platfo
 const VERSION = sql`SELECT version FROM estate_turns WHERE platform = :platform`;
 const MINUTE_MS = 60_000;
 const MAX_KEPT = 1_000;
+/** The most enterprises that one read returns. */
+const MAX_READ = 1_000;
 const MAX_KEPT_SUMS = 50;
 const MAX_FOUND = 100_000;
 
@@ -178,15 +178,27 @@ export class EstateListStore {
   /** Returns the enterprises that the reader may see, or the one that is wanted. */
   async enterprises({ granted, enterprise }: Scope): Promise<readonly EstateEnterprise[]> {
     const { where, parameters, names } = conditionOf({ granted, enterprise });
-    const all = statement(`states ${names}`, () => sql`${OF_STATES} AND ${where} ORDER BY enterprise`);
-    type Row = { enterprise: string; state: EstateState; reason: string | null; seen_at: number | null };
-    const found = await this.#read<Row>(all, parameters);
-    return found.map((row) => ({
-      enterpriseGlobalId: row.enterprise,
-      state: row.state,
-      reason: row.reason,
-      seenAt: row.seen_at,
-    }));
+    const some = statement(
+      `states ${names}`,
+      () => sql`${OF_STATES} WHERE ${where} AND enterprise > :after ORDER BY enterprise LIMIT :most`,
+    );
+    const found: EstateEnterprise[] = [];
+    for (let after = ''; ;) {
+      type Row = Omit<EstateEnterprise, 'enterpriseGlobalId'> & { readonly enterprise: string };
+      const part = await this.#read<Row>(some, { ...parameters, after, most: MAX_READ });
+      for (const { enterprise: enterpriseGlobalId, ...row } of part)
+        found.push({ enterpriseGlobalId, ...row });
+      if (part.length < MAX_READ) return found;
+      after = part.at(-1)?.enterprise ?? '';
+    }
+  }
+
+  /** Counts the enterprises that the reader may see, or the one that is wanted, and those of them that are whole. */
+  async counted({ granted, enterprise }: Scope): Promise<{ readonly known: number; readonly whole: number }> {
+    const { where, parameters, names } = conditionOf({ granted, enterprise });
+    const counted = statement(`counted ${names}`, () => sql`${COUNTED} WHERE ${where}`);
+    type Counts = { readonly known: number; readonly whole: number };
+    return (await this.#read<Counts>(counted, parameters))[0] ?? { known: 0, whole: 0 };
   }
 
   /** Resolves to true once the gateway has searched for the enterprises of a caller with all enterprises. Before that, some may be unknown. */

@@ -99,8 +99,11 @@ export class EstateService {
   }
 
   async #incomplete(query: WantedRows): Promise<number> {
-    const [all, mayLack] = await Promise.all([this.#enterprises(query), this.#mayLack(query)]);
-    return all.filter(({ state }) => state !== 'whole').length + Number(mayLack);
+    const { granted, enterprise } = query;
+    const [{ known, whole }, mayLack] = await Promise.all([this.lists.counted(query), this.#mayLack(query)]);
+    // An enterprise that is named and not known was never read.
+    const all = enterprise === undefined ? (granted?.size ?? known) : 1;
+    return all - whole + Number(mayLack);
   }
 
   /** A caller of all enterprises may have more of them than the copy knows, until the gateway has looked for them. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Database } from '../../src/database/database.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { sql } from '../../src/database/sql.ts';
@@ -303,6 +303,24 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
     const ordered: string[] = [];
     for await (const part of rows.ordered()) ordered.push(...part);
     expect([ordered, await rows.channels()]).toEqual([['ent-o'], ['crm']]);
+  });
+
+  it('E6 lists every enterprise, by 1,000, and counts those that are whole', async () => {
+    const granted = new Set(Array.from({ length: 1_001 }, (_, at) => `ent-many-${at}`));
+    await rows.want(granted, 'named');
+    const hold = (await held(2_000)).get('ent-many-7') as TaskHold;
+    await rows.change(hold, { state: { state: 'whole', reason: null, seenAt: SEEN } });
+    const reading = jest.spyOn(database, 'read');
+    const listed = await lists.enterprises({ granted });
+    const results = await Promise.all(reading.mock.results.map(({ value }) => value as Promise<object[]>));
+    reading.mockRestore();
+    expect(new Set(listed.map(({ enterpriseGlobalId }) => enterpriseGlobalId))).toEqual(granted);
+    expect(listed.filter(({ state }) => state === 'whole')).toEqual([
+      { enterpriseGlobalId: 'ent-many-7', state: 'whole', reason: null, seenAt: SEEN },
+    ]);
+    expect(results.map((found) => found.length)).toEqual([1_000, 1]);
+    expect(await lists.counted({ granted })).toEqual({ known: 1_001, whole: 1 });
+    expect(await lists.counted({ granted, enterprise: 'ent-many-7' })).toEqual({ known: 1, whole: 1 });
   });
 
   it('shows a reader the rows of granted enterprises only', async () => {
