@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { firstBytes } from '../database/bounded-reads.ts';
 import { Database } from '../database/database.ts';
 import { SealedTexts } from '../database/sealed-texts.ts';
 import { among, either, rows, sql, type Sql, type SqlParameters } from '../database/sql.ts';
 import type { EstateSummaryDto, ProductSumDto } from './estate.dto.ts';
 import type { EstateEnterprise, EstateRow } from './estate-row.ts';
-import { estateRows } from './estate-row.ts';
+import { openedRows, type PageRow } from './estate-details-store.ts';
 import {
   type Condition,
   conditionOf,
@@ -17,29 +16,8 @@ import {
   orderOf,
   statement,
 } from './estate-filters-store.ts';
-import { keysOf, openAsset } from './sealed-assets.ts';
+import { keysOf } from './sealed-assets.ts';
 
-/** A row of a page: the columns of its sort order, which name it. */
-interface PageRow {
-  readonly enterprise: string;
-  readonly asset_id: string;
-  readonly row_key: string;
-}
-interface AssetDetails {
-  readonly place: number;
-  readonly enterprise: string;
-  readonly details: string | null;
-}
-const WANTED = rows('wanted', { enterprise: 'text', assetId: 'text', place: 'bigint' });
-const IS_WANTED = sql`
-  own.platform = :platform AND own.enterprise = wanted.enterprise AND own.asset_id = wanted.asset_id`;
-/** Reads the sealed details of the first of these assets, as many as one read may return. */
-const DETAILS = sql`
-  SELECT place, enterprise, (SELECT details FROM estate_assets AS own WHERE ${IS_WANTED}) AS details
-  FROM ${firstBytes(
-    sql`SELECT wanted.*, (SELECT octet_length(details) FROM estate_assets AS own WHERE ${IS_WANTED}) AS size FROM ${WANTED}`,
-    sql`place`,
-  )} AS wanted ORDER BY place`;
 const FOUND = sql`
   SELECT enterprise, asset_id AS "assetId", row_key AS "rowKey" FROM estate_keys
   WHERE platform = :platform AND ${among(sql`key`, sql`SELECT key FROM ${rows('keys', { key: 'text' })}`)} LIMIT :most`;
@@ -146,7 +124,7 @@ export class EstateListStore {
       ORDER BY ${by} LIMIT :count ${isFrom ? sql`OFFSET :offset` : sql``}`,
     );
     const read = await this.#read<SqlParameters & PageRow>(part, { ...parameters, ...place });
-    const found = await this.#opened(read);
+    const found = await openedRows(this.database, this.texts, read);
     const end = read.at(-1);
     if (!end || read.length < place.count) return { found, last: undefined };
     const { enterprise, ...last } = end;
@@ -258,29 +236,6 @@ export class EstateListStore {
       most: MAX_FOUND,
     });
     return conditionOf({ ...query, find: { keys: found, hashes } });
-  }
-
-  /** Opens each asset of these rows once, in reads of a bounded size. Leaves out the rows of assets that no key opens. */
-  async #opened(listed: readonly PageRow[]): Promise<EstateRow[]> {
-    const assets = [...Map.groupBy(listed, (row) => JSON.stringify([row.enterprise, row.asset_id])).values()];
-    const names = assets.flatMap(([row], place) =>
-      row ? { enterprise: row.enterprise, assetId: row.asset_id, place } : [],
-    );
-    const found = new Map<PageRow, EstateRow | undefined>();
-    for (let from = 0; from < names.length;) {
-      const read = await this.#read<AssetDetails>(DETAILS, { wanted: names.slice(from) });
-      for (const { place, enterprise, details } of read) {
-        const held = details === null ? undefined : openAsset(this.texts, enterprise, details);
-        const own = held ? estateRows(enterprise, held) : [];
-        for (const row of assets[place] ?? [])
-          found.set(
-            row,
-            own.find(({ rowKey }) => rowKey === row.row_key),
-          );
-      }
-      from += read.length;
-    }
-    return listed.flatMap((row) => found.get(row) ?? []);
   }
 
   #read<R>(wanted: Sql, parameters: SqlParameters): Promise<readonly R[]> {
