@@ -72,7 +72,8 @@ export default {
     ...floors,
     {
       name: 'rooms-have-a-floor',
-      comment: 'Beside start, main, app and app.module everything in src is in a room, and every room has a floor.',
+      comment:
+        'Beside start, main, app and app.module everything in src is in a room, and every room has a floor.',
       severity: 'error',
       from: { path: '^src/', pathNot: [...ROOMS.map(inRoom), ROOT] },
       to: {},

@@ -12,7 +12,7 @@ import { readList } from '../upstream/wire/reader.ts';
 import { EstateEvents } from './estate-events-store.ts';
 import { isMaintenance } from '../maintenance/state/maintenance.ts';
 import { EstatePlatform } from './estate-platform.ts';
-import { ALL, EstateRowsStore } from './estate-rows-store.ts';
+import { ALL_ENTERPRISES, EstateRowsStore } from './estate-rows-store.ts';
 import { WRITTEN } from './estate-steps-store.ts';
 
 /** How often the callers file and the orders are looked through. */
@@ -46,7 +46,7 @@ export class EstateDirectory {
   /** Returns whether an entry of a caller names the enterprise. */
   isNamed(enterpriseGlobalId: string): boolean {
     return (
-      enterpriseGlobalId !== ALL &&
+      enterpriseGlobalId !== ALL_ENTERPRISES &&
       this.callers.all.some(({ grants }) => grants.enterprises.has(enterpriseGlobalId))
     );
   }
@@ -62,7 +62,7 @@ export class EstateDirectory {
       const [told] = await Promise.allSettled([this.events.tellEndings()]);
       const named = this.callers.all.flatMap(({ grants }) => [...grants.enterprises]);
       await this.#add(named);
-      if (named.includes(ALL)) {
+      if (named.includes(ALL_ENTERPRISES)) {
         for await (const ordered of this.store.ordered()) await this.#add(ordered);
         if (await this.#addOfChannels(over)) await this.store.looked();
       }
@@ -101,11 +101,13 @@ export class EstateDirectory {
 
   /** Returns the channels of the entries that have all enterprises. If one has all channels, these are the channels of all entries and orders. */
   async #channels(): Promise<ReadonlySet<string>> {
-    const unbound = this.callers.all.filter(({ grants }) => grants.enterprises.has(ALL));
+    const unbound = this.callers.all.filter(({ grants }) => grants.enterprises.has(ALL_ENTERPRISES));
     const named = new Set(unbound.flatMap(({ grants }) => [...grants.channels]));
-    if (!named.delete(ALL)) return named;
+    if (!named.delete(ALL_ENTERPRISES)) return named;
     const others = this.callers.all.flatMap(({ grants }) => [...grants.channels]);
-    return new Set([...named, ...others, ...(await this.store.channels())].filter((each) => each !== ALL));
+    return new Set(
+      [...named, ...others, ...(await this.store.channels())].filter((each) => each !== ALL_ENTERPRISES),
+    );
   }
 
   #ofChannel(channelCode: string, call: CallContext): Promise<string[]> {

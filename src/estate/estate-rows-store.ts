@@ -25,7 +25,7 @@ import {
 import { keysOf, openAsset } from './sealed-assets.ts';
 
 /** What callers' entries have for all enterprises. A path may name it, too. */
-export const ALL = '*';
+export const ALL_ENTERPRISES = '*';
 const MAX_READ = 1_000;
 /** The number of assets for which noted writes are looked up at once. */
 const ASSETS_PER_LOOK = 100;
@@ -111,7 +111,7 @@ export class EstateRowsStore {
   }
 
   async want(enterprises: Iterable<string>, why: ReadingCall['why']): Promise<void> {
-    const wanted = [...enterprises].filter((each) => each !== ALL);
+    const wanted = [...enterprises].filter((each) => each !== ALL_ENTERPRISES);
     await Promise.all(wanted.map((enterprise) => this.database.step(want, { enterprise, why })));
   }
 

@@ -13,7 +13,7 @@ import type { WholeList } from '../upstream/wire/whole-list.ts';
 import { AssetContents, READ_MS } from './asset-contents.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
 import {
-  type Deletion,
+  type DeletionItem,
   type Loss,
   lossOf,
   type LostProducts,
@@ -135,7 +135,7 @@ export class DeletionEffects {
   async #show(
     dryRun: DryRun,
     caller: CallContext,
-    item: Deletion,
+    item: DeletionItem,
     { reading, until, isThrown }: ReadingTerms,
   ): Promise<boolean> {
     const { enterpriseGlobalId } = item.customer;
@@ -198,7 +198,7 @@ interface Shown {
 /** Adds what the deletion may take from lent locks. An asset shows nothing of a product whose only node is in a lent lock. */
 function showLent(
   dryRun: DryRun,
-  item: Deletion,
+  item: DeletionItem,
   enterpriseGlobalId: string,
   { all, searchedAssets, unseen, locks }: Shown,
 ): void {
@@ -217,7 +217,7 @@ function showLent(
 /** A content that did not come whole has no open products: there may be more of them than it shows. */
 function showLoss(
   dryRun: DryRun,
-  item: Deletion,
+  item: DeletionItem,
   of: Place,
   { asset, products }: Loss,
   isWhole: boolean,
@@ -233,16 +233,16 @@ function showProducts(dryRun: DryRun, of: Place, products: LostProducts): void {
 }
 
 /** Whether the platform takes the products from assets too that the item does not name (rule 5). */
-function deletesFromAll({ orderType, srcLicenseOrderId }: Deletion): boolean {
+function deletesFromAll({ orderType, srcLicenseOrderId }: DeletionItem): boolean {
   return orderType === 'delete_product' && srcLicenseOrderId === undefined;
 }
 
-function kindOf({ orderType }: Deletion): 'asset-removed' | 'product-removed' {
+function kindOf({ orderType }: DeletionItem): 'asset-removed' | 'product-removed' {
   return orderType === 'delete_asset' ? 'asset-removed' : 'product-removed';
 }
 
 /** Null stands for assets whose numbers are not known. */
-function showUnreadable(dryRun: DryRun, item: Deletion, assetNums: readonly (string | null)[]): void {
+function showUnreadable(dryRun: DryRun, item: DeletionItem, assetNums: readonly (string | null)[]): void {
   const { enterpriseGlobalId = null } = item.customer;
   for (const assetNum of assetNums)
     dryRun.add(kindOf(item), { enterpriseGlobalId, assetNum, readable: false });
@@ -267,7 +267,7 @@ async function unlessAway<T>(
  * of other licence types. Undefined where the customer is not known.
  */
 function beyond(
-  item: Deletion,
+  item: DeletionItem,
   all: WholeList<AssetDto>,
   found: readonly Searched[],
 ): Searched[] | undefined {

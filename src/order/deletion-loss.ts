@@ -4,7 +4,7 @@ import type { BoughtAssetDto, OrderProductDto } from './dto/order-product.dto.ts
 
 /** Pure functions that tell what a deletion takes away from an asset, as far as the platform shows it (interface section 4.1, rules 2 to 5). */
 
-export type Deletion = DeleteAssetDto | DeleteProductDto;
+export type DeletionItem = DeleteAssetDto | DeleteProductDto;
 
 export type NamedProducts = Pick<BoughtAssetDto, 'products' | 'merchandises'>;
 
@@ -18,7 +18,10 @@ export interface Loss {
 export type LostProducts = ReadonlyMap<string | null, boolean>;
 
 /** Returns what the deletion names by these parts of it. */
-export function meantBy({ orderType, srcLicenseOrderId }: Deletion, parts: readonly NamedProducts[]): Meant {
+export function meantBy(
+  { orderType, srcLicenseOrderId }: DeletionItem,
+  parts: readonly NamedProducts[],
+): Meant {
   const named = parts.flatMap((part) => namedBy(part));
   return { licenseOrderId: srcLicenseOrderId, named: orderType === 'delete_product' ? named : undefined };
 }
