@@ -86,7 +86,8 @@ export async function placeAndWait(
       else if (isTaken || (mayBePlaced && !isProblem(error, 'upstream-rejected')))
         throw new OrderNotSettled(key, seen, error);
       else throw error;
-      if (least > left()) throw isTaken || mayBePlaced ? new OrderNotSettled(key, seen, error) : error;
+      if (least > Math.max(0, left()))
+        throw isTaken || mayBePlaced ? new OrderNotSettled(key, seen, error) : error;
     }
     await paused(Math.min(Math.max(wait, least), Math.max(0, left())), signal);
     wait = pollMs ?? Math.min(wait * 2, LAST_POLL_MS);
