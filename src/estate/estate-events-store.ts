@@ -81,7 +81,9 @@ export function eventsOf(
 
 function eventOf(texts: SealedTexts, state: string, row: EstateRow, at: number): NewEvent {
   // Each is percent-encoded: a `/` in one of them does not make it another asset.
-  const name = [row.enterpriseGlobalId, row.asset.assetId].map(encodeURIComponent).join('/');
+  const name = [row.enterpriseGlobalId, row.asset.assetId]
+    .map((id) => encodeURIComponent(id.toWellFormed()))
+    .join('/');
   const record = texts.seal(JSON.stringify(toRow(row)), `estate event ${name}`);
   return { kind: 'estate', name, state, at, record };
 }
