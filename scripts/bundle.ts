@@ -43,6 +43,8 @@ const [{ metafile: ofPrograms }, { metafile: ofGateway }] = await Promise.all([
     ...OPTIONS,
     entryPoints: GATEWAY,
     format: 'cjs',
+    // A script imports nothing: `import()` becomes `require`.
+    supported: { 'dynamic-import': false },
     define: { 'import.meta.url': 'programUrl' },
     // Strict, as the modules are.
     banner: { js: '(function (require, programUrl) { "use strict";' },

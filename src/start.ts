@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cachedDataVersionTag } from 'node:v8';
-import { constants, Script } from 'node:vm';
+import { Script } from 'node:vm';
 
 /**
  * Runs the bundled program with the code that V8 compiled at the build, which takes a quarter of a start. The code has the functions that a
@@ -16,7 +16,6 @@ export const compiledFile = new URL(`program-${cachedDataVersionTag()}.compiled`
 export const script = new Script(readFileSync(url, 'utf8'), {
   filename: url.href,
   cachedData: compiledCode(),
-  importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 });
 const program = script.runInThisContext() as (require: NodeJS.Require, url: string) => void;
 program(createRequire(url), url.href);

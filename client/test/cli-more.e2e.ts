@@ -260,9 +260,9 @@ describe('K71 a profile', () => {
       name: 'tester',
     });
     const home = { HOME: folder, XDG_CONFIG_HOME: '' };
-    expect((await runCommand(home, who)).err).toBe(
-      `${folder}/.config/licensing/profiles.json cannot be read: ENOENT\n`,
-    );
+    expect(JSON.parse((await runCommand(home, who)).err)).toEqual({
+      detail: `${folder}/.config/licensing/profiles.json cannot be read: ENOENT`,
+    });
     await withFile(path, 'members', 'list', 'ent-harbour', '--profile', 'here');
     const [first] = await sandbox.journal('listMembers');
     expect(JSON.stringify(first)).toContain('anna');
