@@ -163,7 +163,7 @@ export class EnterpriseMembersController {
     scope: 'members:write',
     upstream: 'deleteMember',
     // A DELETE has no body.
-    dryRun: { with: 'updateMember', own: 'delete', takes: (body) => body === undefined || body === null },
+    dryRun: { with: 'updateMember', own: 'delete', takes: (body) => body === undefined },
     success: [{ status: 204, description: 'Deleted' }],
   })
   @Delete(':memberGlobalId')

@@ -131,6 +131,14 @@ describe('a dry run', () => {
     expect(text).toContain('"departmentId":"9007199254741001"');
   });
 
+  it('refuses the body `null`, which belongs to no write of the path', async () => {
+    const path = `${HARBOUR}/members/mem-harbour-anna/dry-run`;
+    expect(await gateway.post(path, null)).toMatchObject({
+      status: 400,
+      body: { code: 'validation-failed', errors: [{ pointer: '' }] },
+    });
+  });
+
   it('shows which locks change, what goes with a member, what is lent, and that a budget is used', async () => {
     const none = { ...NONE, enterpriseGlobalId: 'ent-harbour' };
     const locks = { assetNums: ['8000001003', '8000009999'] };
