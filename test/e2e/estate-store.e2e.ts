@@ -605,9 +605,9 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
     });
 
     it('E11 An end that came near at several distances while no gateway ran is told once', async () => {
-      const hold = await begun('ent-v');
+      const hold = await begun('ent-near');
       const day = 86_400_000;
-      const asset = made('v1', { member: 'mem-v', ends: Date.now() + 6 * day, products: [{ uri: 'a' }] });
+      const asset = made('near1', { member: 'mem-v', ends: Date.now() + 6 * day, products: [{ uri: 'a' }] });
       await rows.change(hold, { state });
       await events.tellEndings();
       await rows.change(hold, { kept: [asset] });
@@ -616,8 +616,8 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       await database.step({ name: 'ago', decide: () => ({ writes: [ago.with()] }) }, undefined);
       await nowRead();
       await events.tellEndings();
-      const of = (id: string) => id.includes('ent-v');
-      expect((await told(after)).filter(of)).toEqual(['estate.ending ent-v v1-p0']);
+      const of = (id: string) => id.includes('ent-near');
+      expect((await told(after)).filter(of)).toEqual(['estate.ending ent-near near1-p0']);
     });
   });
 

@@ -148,7 +148,7 @@ describe('a request that is wrong', () => {
       ['K17 of no licence', purchase({ licenseType: 'paper' }), '/items/0/licenseType'],
       ['K17 with one sequence twice', orderWith({ ...bought, sequence: 2 }, bought), '/items'],
       ['K17 that buys nothing', asset({ products: [] }), ASSET],
-      ['K17 that buys without a customer', purchase({ customer: {} }), ITEM],
+      ['K17 that buys without a customer', purchase({ customer: {} }), `${ITEM}/customer`],
       ['K17 that deletes from no order', deletion(ofNoOrder), ITEM],
       ['K17 that deletes from one order and all', deletion({ allOrders: true }), ITEM],
       ['K17 that deletes from all orders of a cloud type', deletion(ofAllCloud), ITEM],
