@@ -230,7 +230,8 @@ export const readings = {
   extendCode: {
     question: 'What does `extendCode` leave out of the list of assets?',
     values: ['assets', 'properties', 'nothing'],
-    gateway: 'leaves out assets without the property itself, unless the platform is known to do it',
+    gateway:
+      'takes the list as it comes, or leaves out assets without the property where the platform does not',
     asked: 'reads',
   },
   orderIds: {

@@ -112,20 +112,14 @@ export class OrderService {
     const all = await this.cache
       .read(source, call)
       .catch(nothingIfUnknown(this.upstream, call, enterpriseGlobalId));
-    const assets = extendCode === undefined ? all : this.#having(extendCode, all);
+    // The platform is known to list assets without the property too.
+    const isUnfiltered = ['properties', 'nothing'].includes(this.readings.of('extendCode') ?? '');
+    const hasCode = ({ extensions }: AssetDto) => extensions.some(({ code }) => code === extendCode);
+    const assets = extendCode !== undefined && isUnfiltered ? all.filter(hasCode) : all;
     return pageOf(
       assets.filter((asset) => isWanted(asset, wanted)),
       wanted,
     );
-  }
-
-  /** Leaves out assets without the property. A platform whose behaviour is not known may do that itself, and show no properties. */
-  #having(extendCode: string, assets: readonly AssetDto[]): readonly AssetDto[] {
-    const known = this.readings.of('extendCode');
-    const isFiltered = known ? known === 'assets' : assets.every(({ extensions }) => extensions.length === 0);
-    return isFiltered
-      ? assets
-      : assets.filter(({ extensions }) => extensions.some(({ code }) => code === extendCode));
   }
 
   async getAsset(call: CallContext, { enterpriseGlobalId, assetId }: SoughtAssetPath): Promise<AssetDto> {
