@@ -37,7 +37,7 @@ const FLOORS = [
   ['health', 'documentation', 'console', 'conformance'],
 ];
 const ROOMS = FLOORS.flat();
-const ROOT = '^src/(start|main|app|app\\.module)\\.ts$';
+const ROOT = '^src/(main|app|app\\.module)\\.ts$';
 
 /** The files of a room, without its folders that have a floor of their own. */
 function inRoom(room) {
@@ -72,8 +72,7 @@ export default {
     ...floors,
     {
       name: 'rooms-have-a-floor',
-      comment:
-        'Beside start, main, app and app.module everything in src is in a room, and every room has a floor.',
+      comment: 'Beside main, app and app.module everything in src is in a room, and every room has a floor.',
       severity: 'error',
       from: { path: '^src/', pathNot: [...ROOMS.map(inRoom), ROOT] },
       to: {},

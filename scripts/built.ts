@@ -8,7 +8,7 @@ import { join } from 'node:path';
 
 const SOURCES = [
   'src/**',
-  'scripts/{bundle,bundle-options,compiled-code,function-names,own-map,sbom}.ts',
+  'scripts/{bundle,bundle-options,function-names,own-map,sbom}.ts',
   ...['package.json', 'package-lock.json', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json'],
 ];
 const MARK = 'dist/.built-from';

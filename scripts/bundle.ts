@@ -3,9 +3,8 @@
  * files. The other programs are bundled in the same way. The bundle is made from `dist`, which has the metadata of the decorators, and its
  * map leads back to `src`. `dist/bundle` needs no other packages: the image has nothing else.
  */
-import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename } from 'node:path';
 import { build } from 'esbuild';
 import { markBuilt } from './built.ts';
 import { BUNDLE_OPTIONS } from './bundle-options.ts';
@@ -18,10 +17,8 @@ const SERVED = ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-
   (name) => `node_modules/swagger-ui-dist/${name}`,
 );
 
-/** The gateway is a script that `gateway.js` runs, because V8 gives the compiled code of a script only. */
-const GATEWAY = { program: 'dist/main.js' };
 const PROGRAMS = {
-  gateway: 'dist/start.js',
+  gateway: 'dist/main.js',
   'database-init': 'dist/database/init.js',
   'database-backup': 'dist/database/backup.js',
   // The gateway starts this file as a thread, and looks for it next to its own file.
@@ -29,29 +26,16 @@ const PROGRAMS = {
   conformance: 'dist/conformance/main.js',
 };
 
-const OPTIONS = {
-  ...BUNDLE_OPTIONS,
+const { metafile } = await build({
+  entryPoints: PROGRAMS,
   outdir: 'dist/bundle',
+  ...BUNDLE_OPTIONS,
   minifyWhitespace: true,
   sourcemap: true,
   sourcesContent: false,
   metafile: true,
-} as const;
-const [{ metafile: ofPrograms }, { metafile: ofGateway }] = await Promise.all([
-  build({ ...OPTIONS, entryPoints: PROGRAMS }),
-  build({
-    ...OPTIONS,
-    entryPoints: GATEWAY,
-    format: 'cjs',
-    // A script imports nothing: `import()` becomes `require`.
-    supported: { 'dynamic-import': false },
-    define: { 'import.meta.url': 'programUrl' },
-    // Strict, as the modules are.
-    banner: { js: '(function (require, programUrl) { "use strict";' },
-    footer: { js: '})' },
-  }),
-]);
-for (const name of Object.keys({ ...PROGRAMS, ...GATEWAY })) {
+});
+for (const name of Object.keys(PROGRAMS)) {
   const file = `dist/bundle/${name}.js`;
   writeFileSync(file, withoutFunctionNames(readFileSync(file, 'utf8')));
   writeFileSync(`${file}.map`, JSON.stringify(ownMap(JSON.parse(readFileSync(`${file}.map`, 'utf8')))));
@@ -65,11 +49,6 @@ for (const page of ['documentation/api-page', 'console/console-page', 'estate/es
   });
 cpSync('src/start.sh', 'dist/bundle/start.sh');
 for (const file of SERVED) cpSync(file, `dist/bundle/${file}`);
-const files = [...Object.keys({ ...ofPrograms.inputs, ...ofGateway.inputs }), ...SERVED];
+const files = [...Object.keys(metafile.inputs), ...SERVED];
 writeFileSync('dist/bundle/sbom.cdx.json', `${JSON.stringify(sbomOf(files), null, 2)}\n`);
-const PATH = `${dirname(process.execPath)}:${process.env['PATH']}`;
-execFileSync('sh', ['dist/bundle/start.sh', '--import', './scripts/compiled-code.ts'], {
-  env: { PATH },
-  stdio: 'inherit',
-});
 markBuilt('.');

@@ -22,7 +22,7 @@ const MANUAL = [
   ...['other-languages', 'platform', 'readings', 'recipes'].map((name) => `docs/${name}.md`),
 ];
 const LICENCE = /^(licen[cs]e|copying|notice)/i;
-const LEFT_OUT = /\.(map|compiled)$|^(database-(init|backup)|conformance)\.js$|^start\.sh$/;
+const LEFT_OUT = /\.map$|^(database-(init|backup)|conformance)\.js$|^start\.sh$/;
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
 

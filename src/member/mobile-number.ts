@@ -1,5 +1,5 @@
-/** The characters that replace digits which a platform does not show. Escapes keep the text of the bundle at one byte a character. */
-const MASK = /[*\uFF0A\u2022\u25CF\u2217]|x{2,}|#{2,}|\.{2,}|-{2,}/i;
+/** The characters that replace digits which a platform does not show. */
+const MASK = /[*＊•●∗]|x{2,}|#{2,}|\.{2,}|-{2,}/i;
 const NO_DIGIT = /\D/g;
 /** The characters that people write between digits. */
 const SEPARATORS = /[\s().+/-]/g;
