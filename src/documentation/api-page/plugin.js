@@ -9,6 +9,8 @@ const LANGUAGES = { curl, TypeScript: typeScript, Python: python };
 const arrived = new Set();
 /** Operations whose response is that of a dry run, by path and method. */
 const dry = new Set();
+/** Settles when what the last request made for itself is removed. */
+let removed = Promise.resolve();
 
 /** `dryRuns` has the paths of the document that are buttons of other operations. */
 export function pagePlugin(document, dryRuns, credential) {
@@ -171,9 +173,12 @@ export function pagePlugin(document, dryRuns, credential) {
               const { path, method, operation } = request;
               const isDry = operation.has('x-dry-run-of');
               dry[isDry ? 'add' : 'delete'](path + method);
+              // What the request before this one made is gone before an example is looked for.
+              await removed.catch(() => undefined);
               const after = await complete(system.getSystem(), document, credential, { path, method, isDry });
               const answer = await original(request);
-              await after();
+              removed = after();
+              await removed;
               return answer;
             },
             // Swagger UI finds an operation in the document by its id, whatever its path is.
