@@ -9,12 +9,8 @@ import { mappedStack } from './shared/mapped-stack.ts';
 import { IncompleteInstallation } from './shared/shipped-file.ts';
 
 const redactor = new Redactor();
-run().catch((error: NodeJS.ErrnoException) => {
-  process.stderr.write(`${redactor.redact(explain(error))}\n`);
-  process.exit(1);
-});
 
-async function run(): Promise<void> {
+try {
   const config = loadConfig(process.env);
   redactor.add(...secretsOf(config));
   const log = createLog(config.logLevel);
@@ -26,6 +22,9 @@ async function run(): Promise<void> {
   const app = await buildApp(config, { log });
   endInOrder(app, async () => tracing?.stop());
   await listen(app, config);
+} catch (error) {
+  process.stderr.write(`${redactor.redact(explain(error as NodeJS.ErrnoException))}\n`);
+  process.exit(1);
 }
 
 function explain(error: NodeJS.ErrnoException): string {
