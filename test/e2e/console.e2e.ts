@@ -9,7 +9,7 @@ import { DESKTOP, PHONE, findings, useVisits } from '../support/browser.ts';
 import { newApiKey, newSecret } from '../support/canary.ts';
 import { Fleet } from '../support/fleet.ts';
 import { onceServed } from '../support/once-served.ts';
-import { orderOf } from '../support/order-body.ts';
+import { deletionOfAsset, orderOf } from '../support/order-body.ts';
 import { askDatabase, type RunningPostgres, startPostgres } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
@@ -178,14 +178,7 @@ describe('G12 orders in doubt', () => {
   });
 
   it('O12 are also those that the platform accepted long ago, which are not settled as not placed before 15 minutes', async () => {
-    const deletion = {
-      orderType: 'delete_asset',
-      licenseType: 'cloud_account',
-      srcLicenseOrderId: 'lic-1009',
-      customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
-      assets: [{ assetNums: ['8000001009'] }],
-    };
-    const order = orderOf('SO-4004', { syncMode: 'async', items: [deletion] });
+    const order = orderOf('SO-4004', { syncMode: 'async', items: [deletionOfAsset] });
     expect((await placed(order)).status).toBe(202);
     await attention('1 order accepted and not seen since').waitFor();
     expect(await page.locator('.attention').innerText()).toContain('OrdersAccepted');

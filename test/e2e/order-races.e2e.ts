@@ -6,7 +6,7 @@ import { type LedgerRecord, orderName } from '../../src/order-ledger/ledger-reco
 import { ObservedOrderLedger } from '../../src/order-ledger/observed-order-ledger.ts';
 import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
 import { onceServed } from '../support/once-served.ts';
-import { orderOf } from '../support/order-body.ts';
+import { deletionOfAsset, orderOf } from '../support/order-body.ts';
 import { until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
 
@@ -16,15 +16,6 @@ const ORDERS = '/v1/license-orders';
 const DAY_MS = 24 * 3_600_000;
 /** Longer than a slow machine needs to keep an order before its time. */
 const SOON_MS = 1_500;
-/** Deletes one asset of the seed. */
-const deletion = {
-  orderType: 'delete_asset',
-  licenseType: 'cloud_account',
-  srcLicenseOrderId: 'lic-1009',
-  customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
-  assets: [{ assetNums: ['8000001009'] }],
-};
-
 const sandbox = useSandbox();
 let gateway: GatewayInProcess;
 let ledger: ObservedOrderLedger;
@@ -56,7 +47,7 @@ it('An order for a later day whose number is just becoming free is not kept with
     if (record?.state === 'sending') await first;
     return record;
   };
-  const later = orderOf(of, { items: [deletion], notBefore: at(DAY_MS) });
+  const later = orderOf(of, { items: [deletionOfAsset], notBefore: at(DAY_MS) });
   const refused = await gateway.post(ORDERS, later);
   expect([refused.status, refused.body['code'], refused.headers.get('retry-after')]).toEqual([
     ...[409, 'request-in-progress', '1'],

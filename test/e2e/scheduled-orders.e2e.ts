@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { orderOf } from '../support/order-body.ts';
+import { deletionOfAsset, orderOf } from '../support/order-body.ts';
 import { askDatabase } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
@@ -71,15 +71,6 @@ async function held(work: () => Promise<unknown>): Promise<void> {
   await work();
   expect((await gateway.request('DELETE', '/v1/maintenance')).status).toBe(204);
 }
-
-/** Deletes one asset of the seed, which has the product `draft.view`. */
-const deletion = {
-  orderType: 'delete_asset',
-  licenseType: 'cloud_account',
-  srcLicenseOrderId: 'lic-1009',
-  customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
-  assets: [{ assetNums: ['8000001009'] }],
-};
 
 describe('an order for a later time', () => {
   it('is kept, shown, and sent once when it is due; a repeat gets the record', async () => {
@@ -204,7 +195,7 @@ describe('an order for a later time', () => {
 
   it('with a deletion is cancelled by who may delete, and by nobody who may not see it', async () => {
     const of = number();
-    await gateway.post(ORDERS, { ...orderOf(of, { items: [deletion] }), notBefore: at(DAY_MS) });
+    await gateway.post(ORDERS, { ...orderOf(of, { items: [deletionOfAsset] }), notBefore: at(DAY_MS) });
     expect((await cancel(of, gateway.keys['buyer'])).body['code']).toBe('forbidden');
     expect(await stateOf(of)).toBe('scheduled');
     expect((await cancel(of, gateway.keys['mover'])).status).toBe(204);
@@ -218,7 +209,7 @@ describe('an order for a later time', () => {
     const mover = () => ({ key: String(gateway.keys['mover']) });
     /** Resolves once the gateway looks up what a due order deletes, which takes a second. */
     const lookedUp = async (of: string) => {
-      expect((await gateway.post(ORDERS, soon(of, { items: [deletion] }), mover())).status).toBe(202);
+      expect((await gateway.post(ORDERS, soon(of, { items: [deletionOfAsset] }), mover())).status).toBe(202);
       await sandbox.fault({ operation: 'listAssets', times: 1, phase: 'before', action: { delayMs: 1_000 } });
       return () => sandbox.untilSpoiled(1);
     };
@@ -226,7 +217,7 @@ describe('an order for a later time', () => {
     it('the next order is not rejected for the first', async () => {
       const of = number();
       const inLookup = await lookedUp(of);
-      expect((await gateway.post(ORDERS, orderOf(number(), { items: [deletion] }))).status).toBe(201);
+      expect((await gateway.post(ORDERS, orderOf(number(), { items: [deletionOfAsset] }))).status).toBe(201);
       await inLookup();
       expect((await cancel(of)).status).toBe(204);
       expect((await gateway.post(ORDERS, orderOf(of, { notBefore: at(DAY_MS) }))).status).toBe(202);
@@ -257,7 +248,7 @@ describe('an order for a later time', () => {
     const first = soon(of);
     await gateway.post(ORDERS, first);
     await cancel(of);
-    const order = { ...orderOf(of, { items: [deletion] }), notBefore: at(DAY_MS) };
+    const order = { ...orderOf(of, { items: [deletionOfAsset] }), notBefore: at(DAY_MS) };
     expect((await gateway.post(ORDERS, order)).status).toBe(202);
     const before = (await sandbox.journal('listAssets')).length;
     await until('the time of the first order has passed', () => waits(of));
@@ -375,8 +366,8 @@ describe('at the time of an order its caller is looked at again:', () => {
   it('one that lost a scope or an enterprise places nothing', async () => {
     const [scope, grant] = [number(), number()];
     const mover = { key: String(gateway.keys['mover']) };
-    const buys = { items: [{ ...(orderOf('x').items[0] as object), customer: deletion.customer }] };
-    expect((await gateway.post(ORDERS, soon(scope, { items: [deletion] }), mover)).status).toBe(202);
+    const buys = { items: [{ ...(orderOf('x').items[0] as object), customer: deletionOfAsset.customer }] };
+    expect((await gateway.post(ORDERS, soon(scope, { items: [deletionOfAsset] }), mover)).status).toBe(202);
     expect((await gateway.post(ORDERS, soon(grant, buys), mover)).status).toBe(202);
     await held(async () => {
       const rights = { scopes: ['orders:write'], enterprises: ['ent-meridian'] };
@@ -429,14 +420,14 @@ describe('at the time of an order its caller is looked at again:', () => {
 describe('a deletion is looked at again before it is sent:', () => {
   it('sent where it takes away what it would have', async () => {
     const of = number();
-    expect((await gateway.post(ORDERS, soon(of, { items: [deletion] }))).status).toBe(202);
+    expect((await gateway.post(ORDERS, soon(of, { items: [deletionOfAsset] }))).status).toBe(202);
     await becomes(of, 'succeeded');
     expect(await sent(of)).toBe(1);
   });
 
   it('sent also where the platform answers once with something that cannot be read', async () => {
     const of = number();
-    expect((await gateway.post(ORDERS, soon(of, { items: [deletion] }))).status).toBe(202);
+    expect((await gateway.post(ORDERS, soon(of, { items: [deletionOfAsset] }))).status).toBe(202);
     await sandbox.fault({ operation: 'listAssets', times: 1, action: { raw: { text: '{"code":0}' } } });
     await until('it has ended', async () => !['scheduled', 'sending'].includes(String(await stateOf(of))));
     expect([await stateOf(of), (await read(of))['reason'], await sandbox.spoiled()]).toEqual([
@@ -449,7 +440,7 @@ describe('a deletion is looked at again before it is sent:', () => {
   it('sent also where what it takes away could not be read when it was accepted', async () => {
     const of = number();
     await sandbox.fault({ operation: 'listAssets', times: 1, action: { raw: { text: '{"code":0}' } } });
-    expect((await gateway.post(ORDERS, soon(of, { items: [deletion] }))).status).toBe(202);
+    expect((await gateway.post(ORDERS, soon(of, { items: [deletionOfAsset] }))).status).toBe(202);
     expect(await sandbox.spoiled()).toBe(1);
     await becomes(of, 'succeeded');
     expect(await sent(of)).toBe(1);
@@ -457,7 +448,7 @@ describe('a deletion is looked at again before it is sent:', () => {
 
   it('and waits while the platform does not show any more what is on the asset', async () => {
     const of = number();
-    expect((await gateway.post(ORDERS, soon(of, { items: [deletion] }))).status).toBe(202);
+    expect((await gateway.post(ORDERS, soon(of, { items: [deletionOfAsset] }))).status).toBe(202);
     const action = { code: 0, codeAs: 'integer', status: 200, data: null };
     const rules = await sandbox.fault({ operation: 'listAssetProducts', action });
     await sandbox.untilSpoiled(2);
@@ -469,7 +460,7 @@ describe('a deletion is looked at again before it is sent:', () => {
 
   it('and waits while the platform refuses to show it, and the console says why', async () => {
     const of = number();
-    expect((await gateway.post(ORDERS, soon(of, { items: [deletion] }))).status).toBe(202);
+    expect((await gateway.post(ORDERS, soon(of, { items: [deletionOfAsset] }))).status).toBe(202);
     const rules = await sandbox.fault({ operation: 'listAssetProducts', action: { code: '60017' } });
     await until(
       'it waits, or has ended',
@@ -485,7 +476,7 @@ describe('a deletion is looked at again before it is sent:', () => {
   });
 
   it('what it takes away is read once for each enterprise and asset, and a repeat goes on where the platform failed', async () => {
-    const { customer } = deletion;
+    const { customer } = deletionOfAsset;
     const items = [
       ['normal_recover_usbkey', ['8000001003', '8000001006']],
       ['normal_unrecover_usbkey', ['8000001004']],
@@ -510,7 +501,7 @@ describe('a deletion is looked at again before it is sent:', () => {
 
   it('nothing is read where the order is sent whatever is gone', async () => {
     const of = number();
-    const body = { ...soon(of, { items: [deletion] }), ifEffectsChanged: 'send' };
+    const body = { ...soon(of, { items: [deletionOfAsset] }), ifEffectsChanged: 'send' };
     expect((await gateway.post(ORDERS, body)).status).toBe(202);
     await becomes(of, 'succeeded');
     expect(await sandbox.journal('listAssets')).toEqual([]);
@@ -519,12 +510,12 @@ describe('a deletion is looked at again before it is sent:', () => {
   it('where its effects have changed, it is rejected with both lists, or sent all the same if the order says so', async () => {
     const [of, anyway] = [number(), number()];
     const notBefore = at(2 * SOON_MS);
-    const later = { items: [deletion], notBefore };
+    const later = { items: [deletionOfAsset], notBefore };
     expect((await gateway.post(ORDERS, orderOf(of, later))).status).toBe(202);
     expect((await gateway.post(ORDERS, orderOf(anyway, { ...later, ifEffectsChanged: 'send' }))).status).toBe(
       202,
     );
-    expect((await gateway.post(ORDERS, orderOf(number(), { items: [deletion] }))).status).toBe(201);
+    expect((await gateway.post(ORDERS, orderOf(number(), { items: [deletionOfAsset] }))).status).toBe(201);
     await becomes(of, 'rejected');
     const { reason } = await read(of);
     expect(reason).toMatch(/^effects-changed: .*asset-removed 8000001009.* now$/);

@@ -14,3 +14,12 @@ export function orderOf(channelOrderId: string, over: object = {}, product: obje
     ...over,
   };
 }
+
+/** An item that deletes one asset of the seed, which has the product `draft.view`. */
+export const deletionOfAsset = {
+  orderType: 'delete_asset',
+  licenseType: 'cloud_account',
+  srcLicenseOrderId: 'lic-1009',
+  customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
+  assets: [{ assetNums: ['8000001009'] }],
+};
