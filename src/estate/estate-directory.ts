@@ -45,10 +45,7 @@ export class EstateDirectory {
 
   /** Returns whether an entry of a caller names the enterprise. */
   isNamed(enterpriseGlobalId: string): boolean {
-    return (
-      enterpriseGlobalId !== ALL_ENTERPRISES &&
-      this.callers.all.some(({ grants }) => grants.enterprises.has(enterpriseGlobalId))
-    );
+    return this.callers.all.some(({ grants }) => grants.enterprises.has(enterpriseGlobalId));
   }
 
   /** Resolves to the ms until the next search. Undefined for the task of a written enterprise, which is done then. */

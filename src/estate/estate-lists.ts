@@ -7,6 +7,7 @@ import { toWholeAssets } from '../order/order.mapper.ts';
 import type { CallContext } from '../request/call-context.ts';
 import { MemberList } from '../upstream/member-list.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
+import { isAboutOneAsset } from '../upstream/platform-search.ts';
 import { ContractViolation, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { toAssetContent } from '../upstream/wire/instances.ts';
 import { type CameList, isWholeFor } from '../upstream/wire/whole-list.ts';
@@ -15,8 +16,6 @@ import type { EstateAsset, EstateProduct } from './estate-row.ts';
 
 /** The platform does not show the enterprise to this user: nobody but an operator can change that. */
 const NOT_SHOWN: ReadonlySet<string> = new Set(['60017', '33003']);
-/** The platform refuses a single asset: it was deleted, or belongs to another enterprise now. */
-const ABOUT_AN_ASSET: ReadonlySet<string> = new Set(['60024', '60025']);
 
 const ACCOUNT = /^[a-z0-9]+(?=@|[^a-z0-9@][^@]*$)/;
 
@@ -49,10 +48,6 @@ export class EstateLists {
     private readonly config: UpstreamConfig,
     private readonly readings: PlatformReadings,
   ) {}
-
-  contextFor(enterpriseGlobalId: string, abandon: AbortSignal): CallContext {
-    return this.platform.contextFor(enterpriseGlobalId, abandon);
-  }
 
   /** Calls order #8, then member #6, #8 and #5. Rejects where one of the lists did not come whole. */
   async read(enterpriseGlobalId: string, call: CallContext): Promise<ReadLists> {
@@ -217,12 +212,6 @@ function isNotShown(error: unknown): error is UpstreamFailure {
   return (
     error instanceof UpstreamFailure && error.kind === 'refused' && NOT_SHOWN.has(error.details.code ?? '')
   );
-}
-
-function isAboutOneAsset(error: unknown): boolean {
-  if (!(error instanceof UpstreamFailure)) return false;
-  const { kind, details } = error;
-  return kind === 'nonconforming' || (kind === 'refused' && ABOUT_AN_ASSET.has(details.code ?? ''));
 }
 
 /** Says in the gateway's own words why a list was not read, without any text of the platform. */

@@ -155,7 +155,7 @@ export class EstateReading {
   /** Resolves to the ms until the enterprise is read again. Undefined if it is forgotten. */
   async #read(hold: TaskHold, known: KnownEnterprise): Promise<number | undefined> {
     const startedAt = known.now();
-    const call = this.lists.contextFor(hold.name, hold.over);
+    const call = this.platform.contextFor(hold.name, hold.over);
     const before = await this.store.assets(hold.name);
     const lists = await this.lists.read(hold.name, call);
     // Some platforms show empty lists of an enterprise that they do not know. One that a write has just made is empty, too.

@@ -55,12 +55,10 @@ export class EstateJob implements OnApplicationBootstrap, BeforeApplicationShutd
 
   /** The database may be away or have no tables yet. Then the next run of the poll tries again. */
   async #addLooks(): Promise<void> {
-    const adding = this.database.step(add, { kind: LOOKS, name: ALL_LOOKS });
-    const isAdded = await adding.then(
-      () => true,
-      () => false,
+    await this.database.step(add, { kind: LOOKS, name: ALL_LOOKS }).then(
+      () => this.#endPoll?.(),
+      () => undefined,
     );
-    if (isAdded) this.#endPoll?.();
   }
 
   async beforeApplicationShutdown(): Promise<void> {

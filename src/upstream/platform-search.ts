@@ -171,7 +171,8 @@ export class NoUser extends Error {
   override readonly name = 'NoUser';
 }
 
-function isAboutOneAsset(error: unknown): boolean {
+/** Returns whether the platform does not show this asset. It may show others. */
+export function isAboutOneAsset(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   const { kind, details } = error;
   return kind === 'nonconforming' || (kind === 'refused' && ABOUT_AN_ASSET.has(details.code ?? ''));
