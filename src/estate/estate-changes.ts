@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type EstateRow, estateRows, type HeldAsset, isListed } from './estate-row.ts';
 
 /** A change of a row between two readings. It becomes an event, unless a write through the gateway made it. */
@@ -42,8 +43,7 @@ export function changesOf(
     const was = old.get(key);
     // The row of an asset without products is no product.
     if (!was) return key === '' ? [] : [told('added', row, row, productsSince)];
-    if (JSON.stringify(was.product) !== JSON.stringify(row.product))
-      return [told('changed', row, was, productsSince)];
+    if (!isDeepStrictEqual(was.product, row.product)) return [told('changed', row, was, productsSince)];
     return isSameAsset(was, row) ? [] : [told('changed', row, was)];
   });
   const removed = [...old].filter(([key]) => key !== '' && !now.has(key));
@@ -107,7 +107,7 @@ function isSameAsset({ asset: one }: EstateRow, { asset: other }: EstateRow): bo
     isUnassigned: null,
     customerId: null,
   });
-  return JSON.stringify(compared(one)) === JSON.stringify(compared(other));
+  return isDeepStrictEqual(compared(one), compared(other));
 }
 
 /** Stands for all assets of a customer in a deletion from all orders, which may change assets that it does not name. */

@@ -96,24 +96,8 @@ export class EstateLists {
       if (!isWhole) return undefined;
       return instances.flatMap(({ product, merchandiseNums, licenseOrderId, channelOrderId }) => {
         if (!product) return [];
-        const { productId, productUri, productName, startsAt, endsAt, trial, limitConcurrent } = product;
-        const { crmProductId } = product;
-        const packageNum = merchandiseNums.at(-1) ?? null;
-        return [
-          {
-            productId,
-            productUri,
-            productName,
-            packageNum,
-            startsAt,
-            endsAt,
-            trial,
-            limitConcurrent,
-            licenseOrderId,
-            channelOrderId,
-            crmProductId,
-          },
-        ];
+        const { gmsPid: _, appKey: __, ...shown } = product;
+        return [{ ...shown, packageNum: merchandiseNums.at(-1) ?? null, licenseOrderId, channelOrderId }];
       });
     } catch (error) {
       if (isAboutOneAsset(error)) return undefined;

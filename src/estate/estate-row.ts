@@ -1,4 +1,5 @@
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
+import type { InstalledProduct, Instance } from '../upstream/wire/instances.ts';
 
 export const estateStates = enumeration(
   'EstateState',
@@ -42,20 +43,12 @@ export function isListed({ isListed: is, updatedAt }: EstateAsset): boolean {
   return is ?? updatedAt !== null;
 }
 
-export interface EstateProduct {
-  readonly productId: string | null;
-  readonly productUri: string | null;
-  readonly productName: string | null;
-  /** The innermost package around the product. */
-  readonly packageNum: string | null;
-  readonly startsAt: string | null;
-  readonly endsAt: string | null;
-  readonly trial: boolean | null;
-  readonly limitConcurrent: number | null;
-  readonly licenseOrderId: string | null;
-  readonly channelOrderId: string | null;
-  readonly crmProductId: string | null;
-}
+/** A product on an asset, with its order. With a further field every product of an earlier copy would be a changed one. */
+export type EstateProduct = Omit<InstalledProduct, 'gmsPid' | 'appKey'> &
+  Pick<Instance, 'licenseOrderId' | 'channelOrderId'> & {
+    /** The innermost package around the product. */
+    readonly packageNum: string | null;
+  };
 
 /** What the copy has of one asset. */
 export interface HeldAsset {
