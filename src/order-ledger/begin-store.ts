@@ -7,12 +7,19 @@ import { addTasksAt, type NewTask } from '../tasks/task-store.ts';
 import { BeginLimits, bytesOf, countedBytes, type NewRow } from './begin-limits.ts';
 import { eventWrites, type NewEvent } from '../events/log/event-store.ts';
 import { type Details, enterprisesOf, released, type State } from './ledger-record.ts';
-import { DELETE_NAMED, lockedRows, ROWS_OF_ALIASES, wanted, WRITE_FIELDS } from './named-row-store.ts';
+import {
+  COLUMNS,
+  DELETE_NAMED,
+  lockedRows,
+  ROWS_OF_ALIASES,
+  wanted,
+  WRITE_FIELDS,
+} from './named-row-store.ts';
 import { countWrites, groupOf, groupWrites, type OrderCount, type Place } from './order-counts-store.ts';
 import { SCHEDULE } from './search-store.ts';
 import { countersOf, dayOf, type Use, usesOf, useWrites } from '../budgets/state/use-store.ts';
 import { MAINTENANCE, WINDOW } from '../maintenance/state/window-store.ts';
-import { placeOf, type WriteRow } from './write-rows.ts';
+import { orderEvent, placeOf, type WriteRow } from './write-rows.ts';
 import type { Begin, Begun } from './write-steps.ts';
 
 /** After this time a caller is told that the database is away, and nothing is sent. */
@@ -25,23 +32,7 @@ type BeginResult =
   | { readonly kind: 'ended' };
 
 const KNOWN = lockedRows(WRITE_FIELDS);
-const BEGUN: Columns = {
-  name: 'text',
-  state: 'text',
-  owner: 'text',
-  fingerprint: 'text',
-  caller: 'text',
-  alias: 'text',
-  channel: 'text',
-  enterpriseGroup: 'text',
-  submittedAt: 'bigint',
-  leaseUntil: 'bigint',
-  notBefore: 'bigint',
-  taken: 'text',
-  countedOn: 'text',
-  size: 'bigint',
-  details: 'text',
-};
+const BEGUN: Columns = { ...COLUMNS, alias: 'text', details: 'text' };
 const INSERT = sql`
   INSERT INTO writes (platform, ${columnNames(BEGUN)})
   SELECT CAST(:platform AS text), ${columnNames(BEGUN)} FROM ${rows('begun', BEGUN)}`;
@@ -164,13 +155,8 @@ class Beginning {
       counts.push({ ...place, state: stateOf(begin), amount: 1 });
       if (told !== undefined) {
         uses.push({ caller, period: '', kind: 'scheduled', amount: 1 });
-        events.push({
-          kind: 'order',
-          name,
-          state: 'scheduled',
-          at: this.now,
-          record: JSON.stringify([this.now, null, told]),
-        });
+        const record = { name, state: 'scheduled', submittedAt: this.now, settledAt: null, details: told };
+        events.push(orderEvent(record, this.now));
       }
       if (budgets) uses.push(...usesOf(caller, { month: this.#month, uses: budgets }, 1));
     }

@@ -27,7 +27,7 @@ import {
   usesOf,
   useWrites,
 } from '../budgets/state/use-store.ts';
-import { type KeptRecord, placeOf, type WriteRow } from './write-rows.ts';
+import { type KeptRecord, orderEvent, placeOf, type WriteRow } from './write-rows.ts';
 
 /** The most leases that one sweep ends, and the most records that one transaction deletes. */
 export const MAX_ENDED = 64;
@@ -163,13 +163,7 @@ class Moving {
     if (scheduled !== 0) this.#uses.push({ caller, period: '', kind: 'scheduled', amount: scheduled });
     // An order that goes back to wait was told when it was accepted: many that wait for the platform would fill the feed with their attempts.
     if (to === 'scheduled') return record;
-    this.#events.push({
-      kind: 'order',
-      name,
-      state: to,
-      at: this.now,
-      record: JSON.stringify([submittedAt, settledAt, details]),
-    });
+    this.#events.push(orderEvent(record, this.now));
     return record;
   }
 
@@ -187,12 +181,6 @@ class Moving {
       results: () => results,
     };
   }
-}
-
-/** Returns the record of an order that an event of the feed keeps. */
-export function recordOfEvent(name: string, state: string, record: string): KeptRecord {
-  const [submittedAt, settledAt, details] = JSON.parse(record) as [number, number | null, string];
-  return { name, state, submittedAt, settledAt, details };
 }
 
 /** The writes whose lease has ended, the oldest first, as many as one transaction should carry. */

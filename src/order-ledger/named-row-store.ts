@@ -5,13 +5,13 @@ import { among, type Columns, either, fields, FOR_UPDATE, rows, sql, type Sql } 
  * rows of a platform for a list of names. A subquery for each name forces PostgreSQL to look up each row by its whole key.
  */
 
-const COLUMNS: Columns = {
+/** The columns of a `WriteRow`, without the details, which may be large. */
+export const COLUMNS: Columns = {
   ...{ name: 'text', state: 'text', owner: 'text', fingerprint: 'text', caller: 'text', channel: 'text' },
   ...{ enterpriseGroup: 'text', submittedAt: 'bigint', settledAt: 'bigint', leaseUntil: 'bigint' },
   ...{ notBefore: 'bigint' },
   ...{ taken: 'text', countedOn: 'text', size: 'bigint' },
 };
-/** The columns of a `WriteRow`. `FIELDS_BUT_DETAILS` leaves out the details, which may be large. */
 export const WRITE_FIELDS = fields({ ...COLUMNS, details: 'text' });
 export const FIELDS_BUT_DETAILS = fields(COLUMNS);
 

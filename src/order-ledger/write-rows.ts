@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { SealedTexts } from '../database/sealed-texts.ts';
+import type { NewEvent } from '../events/log/event-store.ts';
 import { Log } from '../observability/log.ts';
 import { type Details, type LedgerRecord, type State, states } from './ledger-record.ts';
 import type { Place } from './order-counts-store.ts';
@@ -36,6 +37,20 @@ export interface WriteRow extends KeptRecord {
 /** Returns undefined for a write that is no order. */
 export function placeOf({ channel, enterpriseGroup }: WriteRow): Place | undefined {
   return channel === null || enterpriseGroup === null ? undefined : { channel, enterpriseGroup };
+}
+
+/** Returns the event that tells of an order at the time `at`, with its record. */
+export function orderEvent(
+  { name, state, submittedAt, settledAt, details }: KeptRecord,
+  at: number,
+): NewEvent {
+  return { kind: 'order', name, state, at, record: JSON.stringify([submittedAt, settledAt, details]) };
+}
+
+/** Returns the record of an order that an event of the feed keeps. */
+export function recordOfEvent(name: string, state: string, record: string): KeptRecord {
+  const [submittedAt, settledAt, details] = JSON.parse(record) as [number, number | null, string];
+  return { name, state, submittedAt, settledAt, details };
 }
 
 /** Seals and opens the details of writes, and tells the operator which records cannot be opened. */

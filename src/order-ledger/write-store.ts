@@ -18,12 +18,11 @@ import {
   moveOwn,
   type MoveOfRow,
   moveWrites,
-  recordOfEvent,
 } from './move-store.ts';
 import type { Begin, Begun, Known, Listing, Move, Moved, OrderQuery, WaitingOrders } from './write-steps.ts';
 import { enterpriseRows, OrderListStore } from './order-list-store.ts';
 import { WRITE_FIELDS } from './named-row-store.ts';
-import { WriteRecords, type WriteRow } from './write-rows.ts';
+import { recordOfEvent, WriteRecords, type WriteRow } from './write-rows.ts';
 
 /** Records are kept for days, so a minute more does not matter. */
 const FORGET_MS = 60_000;
