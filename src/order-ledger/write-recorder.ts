@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { DatabaseConfig } from '../config/app-config.ts';
-import type { BudgetUse } from '../budgets/state/budgets.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { poll } from '../kit/poll/poll.ts';
 import { Log } from '../observability/log.ts';
@@ -33,17 +32,11 @@ const NOT_RECORDED =
 /** The results of the platform, which must not be lost. "Not sent" and "in doubt" may be lost, because the end of the lease says as much. */
 const RESULTS: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete', 'rejected']);
 
-export interface NewWrite {
-  readonly name: string;
+export interface NewWrite extends Omit<Begin, 'owner' | 'fingerprints' | 'leaseMs' | 'alias'> {
   readonly idempotencyKey: string | undefined;
   /** What the caller wants, as canonical JSON: another payload under the same name is refused. */
   readonly payloadText: string;
   readonly deadlineMs: number;
-  readonly details: Details;
-  readonly budgets?: readonly BudgetUse[] | undefined;
-  readonly notBefore?: number | undefined;
-  readonly scheduledAt?: number | undefined;
-  readonly refusal?: ProblemException | undefined;
 }
 
 /** A write that this process has begun. The process may send it, and has to record the outcome. */
@@ -84,20 +77,20 @@ export class WriteRecorder implements OnApplicationShutdown {
    * Begins the write. Instead, returns a record where an earlier request with the same payload made one, or where the order is scheduled now
    * (`isNew`). Throws a problem where the write may not begin.
    */
-  async begin(write: NewWrite): Promise<OwnWrite | { readonly record: LedgerRecord; readonly isNew?: true }> {
-    const { name, idempotencyKey, details } = write;
+  async begin({
+    idempotencyKey,
+    payloadText,
+    deadlineMs,
+    ...write
+  }: NewWrite): Promise<OwnWrite | { readonly record: LedgerRecord; readonly isNew?: true }> {
+    const { name, details } = write;
     const owner = randomUUID();
     const begun = await this.#begin({
-      name,
+      ...write,
       owner,
-      fingerprints: this.#fingerprintsOf(write.payloadText),
-      leaseMs: write.deadlineMs + LEASE_REST_MS,
-      details,
-      budgets: write.budgets,
+      fingerprints: this.#fingerprintsOf(payloadText),
+      leaseMs: deadlineMs + LEASE_REST_MS,
       alias: idempotencyKey === undefined ? undefined : keyName(details.caller, idempotencyKey),
-      notBefore: write.notBefore,
-      scheduledAt: write.scheduledAt,
-      refusal: write.refusal,
     });
     switch (begun.kind) {
       case 'scheduled': {
