@@ -72,22 +72,24 @@ const IN_CHANNELS = among(sql`channel`, sql`SELECT channel FROM ${CHANNELS}`);
 const IN_ALL = sql`1 = 1`;
 const OF_CHANNEL = sql`writes.channel = streams.channel`;
 const OF_GROUP = sql`writes.enterprise_group = streams.enterprise_group AND writes.channel = streams.channel`;
-const GROUPS = {
-  within: among(sql`enterprise_group`, WITHIN),
-  naming: among(sql`enterprise_group`, NAMING),
-  both: sql`${among(sql`enterprise_group`, NAMING)} AND ${among(sql`enterprise_group`, WITHIN)}`,
-};
-const ALL = statementsFor(sql`enterprise_group = '' AND channel = ''`, IN_ALL);
-const BY_CHANNEL = statementsFor(sql`enterprise_group = '' AND ${IN_CHANNELS}`, OF_CHANNEL);
-const BY_GROUP = {
-  within: statementsFor(GROUPS.within, OF_GROUP),
-  naming: statementsFor(GROUPS.naming, OF_GROUP),
-  both: statementsFor(GROUPS.both, OF_GROUP),
-};
-const BY_GROUP_AND_CHANNEL = {
-  within: statementsFor(sql`${GROUPS.within} AND ${IN_CHANNELS}`, OF_GROUP),
-  naming: statementsFor(sql`${GROUPS.naming} AND ${IN_CHANNELS}`, OF_GROUP),
-  both: statementsFor(sql`${GROUPS.both} AND ${IN_CHANNELS}`, OF_GROUP),
+const IS_WITHIN = among(sql`enterprise_group`, WITHIN);
+const IS_NAMING = among(sql`enterprise_group`, NAMING);
+
+function ofGroups(groups: Sql) {
+  return {
+    allChannels: statementsFor(groups, OF_GROUP),
+    someChannels: statementsFor(sql`${groups} AND ${IN_CHANNELS}`, OF_GROUP),
+  };
+}
+/** The statements by the condition for enterprises, and then by that for channels. */
+const STATEMENTS = {
+  any: {
+    allChannels: statementsFor(sql`enterprise_group = '' AND channel = ''`, IN_ALL),
+    someChannels: statementsFor(sql`enterprise_group = '' AND ${IN_CHANNELS}`, OF_CHANNEL),
+  },
+  within: ofGroups(IS_WITHIN),
+  naming: ofGroups(IS_NAMING),
+  both: ofGroups(sql`${IS_NAMING} AND ${IS_WITHIN}`),
 };
 
 const RECORDS = namedRows(WRITE_FIELDS);
@@ -129,9 +131,9 @@ export class OrderListStore {
 }
 
 function statementsOf({ channels, within, enterprise }: OrderQuery): Statements {
-  if (!within && enterprise === undefined) return channels ? BY_CHANNEL : ALL;
-  const by = enterprise === undefined ? 'within' : within ? 'both' : 'naming';
-  return (channels ? BY_GROUP_AND_CHANNEL : BY_GROUP)[by];
+  const isNaming = enterprise !== undefined;
+  const by = within ? (isNaming ? 'both' : 'within') : isNaming ? 'naming' : 'any';
+  return STATEMENTS[by][channels ? 'someChannels' : 'allChannels'];
 }
 
 function parametersOf(query: OrderQuery) {
