@@ -3,14 +3,14 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { AccountSuffixes, suffixFor } from '../member/account-suffix.ts';
 import { FREE_FIELDS, toAssetNums, toLentLocks, toMemberPage } from '../member/member.mapper.ts';
 import type { AssetDto } from '../order/dto/asset.dto.ts';
-import { toWholeAssets } from '../order/order.mapper.ts';
+import { toCameAssets } from '../order/order.mapper.ts';
 import type { CallContext } from '../request/call-context.ts';
 import { MemberList } from '../upstream/member-list.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { isAboutOneAsset } from '../upstream/platform-search.ts';
 import { ContractViolation, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { toAssetContent } from '../upstream/wire/instances.ts';
-import { type CameList, isWholeFor } from '../upstream/wire/whole-list.ts';
+import { wholeItems } from '../upstream/wire/whole-list.ts';
 import { EstatePlatform } from './estate-platform.ts';
 import type { EstateAsset, EstateProduct } from './estate-row.ts';
 
@@ -53,9 +53,9 @@ export class EstateLists {
   async read(enterpriseGlobalId: string, call: CallContext): Promise<ReadLists> {
     const ids = { enterpriseGlobalId };
     const unit = this.config.timestampUnit;
-    const deciding = this.readings.deciding('id', 'assetNum');
+    const { nullIsEmpty } = this.readings;
     const assets = await this.platform.read('listAssets', call, { ids }, (data, notes) =>
-      toWholeAssets(data, unit, deciding, notes),
+      wholeItems(toCameAssets(data, unit, nullIsEmpty, notes), ['assetNum']),
     );
     // Some platforms list an asset twice.
     const listed = new Map(assets.map((asset) => [asset.assetId, asset]));
@@ -182,14 +182,6 @@ function joined(asset: AssetDto | undefined, holder: Holder | undefined): ReadAs
 /** The platform gives no member an asset that is frozen or has ended. */
 function canBeGiven({ grantable, frozen, endsAt }: AssetDto): boolean {
   return grantable !== false && frozen !== true && (endsAt === null || Date.parse(endsAt) > Date.now());
-}
-
-function wholeItems<T, Field extends string>(
-  list: CameList<T, Field>,
-  fields: readonly NoInfer<Field>[],
-): readonly T[] {
-  if (!isWholeFor(list, fields)) throw new ContractViolation('data', 'a whole list');
-  return list.items;
 }
 
 function isNotShown(error: unknown): error is UpstreamFailure {

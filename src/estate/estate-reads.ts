@@ -3,9 +3,10 @@ import { LRUCache } from 'lru-cache';
 import { EstateConfig, UpstreamConfig } from '../config/app-config.ts';
 import { poll } from '../kit/poll/poll.ts';
 import type { AssetDto } from '../order/dto/asset.dto.ts';
-import { toWholeAssets } from '../order/order.mapper.ts';
+import { toCameAssets } from '../order/order.mapper.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
+import { wholeItems } from '../upstream/wire/whole-list.ts';
 import { isListed } from './estate-row.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 
@@ -65,8 +66,8 @@ export class EstateReads implements OnApplicationBootstrap, OnApplicationShutdow
     // A reading that has failed is tried again in its own time.
     const isRead = known?.state === 'whole' || known?.state === 'assets-only';
     if (!isRead || (known.seenAt ?? 0) >= at) return false;
-    const deciding = this.readings.deciding('id', 'assetNum');
-    const listed = toWholeAssets(data, this.platform.timestampUnit, deciding);
+    const came = toCameAssets(data, this.platform.timestampUnit, this.readings.nullIsEmpty);
+    const listed = wholeItems(came, ['assetNum']);
     const assets = new Map(listed.map((asset) => [asset.assetId, asset]));
     for (const [id, held] of await this.store.assets(enterprise)) {
       const now = assets.get(id);

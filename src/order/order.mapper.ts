@@ -1,9 +1,8 @@
 import { isJsonText, numberText } from '../shared/json.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
 import { ContractViolation } from '../upstream/upstream-failure.ts';
-import type { Deciding } from '../upstream/platform-readings.ts';
 import { kindOf, type Reader, readList, readObject } from '../upstream/wire/reader.ts';
-import { type CameList, readDeciding, readWhole, type WholeList } from '../upstream/wire/whole-list.ts';
+import { type CameList, readDeciding } from '../upstream/wire/whole-list.ts';
 import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import {
   type AssetField,
@@ -58,26 +57,16 @@ export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNot
   return readList(assetShape, data, notes, (wire) => readAsset(wire, unit));
 }
 
-/** All assets of an enterprise. Throws where one, or a field that decides, may be missing. */
-export function toWholeAssets(
-  data: unknown,
-  unit: TimestampUnit,
-  deciding: Deciding<AssetField>,
-  notes?: ContractNotes,
-): WholeList<AssetDto> {
-  return readWhole(assetShape, data, deciding, (wire) => readAsset(wire, unit), notes);
-}
-
 /** The fields by which code decides from the list of assets, in addition to their ids. */
 const DECIDING = ['assetNum', 'customerId', 'licenseType', 'locked'] as const;
 export type DecidingField = (typeof DECIDING)[number];
 
-/** All assets of an enterprise as they came, for a cache. */
+/** All assets of an enterprise as they came. */
 export function toCameAssets(
   data: unknown,
   unit: TimestampUnit,
   nullIsEmpty: boolean,
-  notes: ContractNotes,
+  notes?: ContractNotes,
 ): CameList<AssetDto, DecidingField> {
   const deciding = { fields: DECIDING, nullIsEmpty };
   return readDeciding(assetShape, data, deciding, (wire) => readAsset(wire, unit), notes);

@@ -10,7 +10,7 @@ declare const whole: unique symbol;
 
 /**
  * A list that may decide by what is missing from it: the platform sent it, every item could be read, and each item has the fields of the
- * decision. Only {@link readWhole} and {@link wholeOf} make it. Lists for callers are read more tolerantly, so code that decides must not
+ * decision. Only {@link wholeItems} and {@link wholeOf} make it. Lists for callers are read more tolerantly, so code that decides must not
  * accept them.
  */
 export type WholeList<T> = readonly T[] & { readonly [whole]: true };
@@ -65,6 +65,16 @@ export function wholeOf<T, Field extends string>(
   return list.items as WholeList<T>;
 }
 
+/** Returns the items. Throws {@link ContractViolation} if the list must not decide by these fields. */
+export function wholeItems<T, Field extends string>(
+  list: CameList<T, Field>,
+  fields: readonly NoInfer<Field>[],
+): WholeList<T> {
+  if (!isWholeFor(list, fields))
+    throw new ContractViolation('data', `a whole list, each item with ${fields.join(', ')}`);
+  return list.items as WholeList<T>;
+}
+
 /** Throws {@link ContractViolation} if the list must not decide. */
 export function readWhole<Name extends string, T>(
   shape: Shape<Name>,
@@ -73,8 +83,5 @@ export function readWhole<Name extends string, T>(
   read: (item: Reader<Name>) => T,
   notes?: ContractNotes,
 ): WholeList<T> {
-  const list = readDeciding(shape, data, deciding, read, notes);
-  if (!isWholeFor(list, deciding.fields))
-    throw new ContractViolation('data', `a whole list, each item with ${deciding.fields.join(', ')}`);
-  return list.items as WholeList<T>;
+  return wholeItems(readDeciding(shape, data, deciding, read, notes), deciding.fields);
 }
