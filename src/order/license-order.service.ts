@@ -26,10 +26,9 @@ import type { PlaceOrderDto } from './dto/license-order.dto.ts';
 import type { OrderRecordDto } from './dto/order-record.dto.ts';
 import { LaterOrders } from './later-orders.ts';
 import { toBatchOrder, toOrderRecord, toPlacedItems } from './license-order.mapper.ts';
-import { notTaken } from './not-taken.ts';
 import { budgetUses, unlimitedProblem } from './order-budget.ts';
 import { deletes, orderedItems, searchOf } from './order-content.ts';
-import { timeProblem } from './order-time.ts';
+import { notTaken, timeProblem } from './order-refusals.ts';
 
 /** An order whose `notBefore` is this close waits and is placed now, because the database's time is known only approximately. */
 const MAX_HELD_MS = 100;
@@ -73,11 +72,7 @@ export class LicenseOrderService {
     const isLater = notBefore > now;
     // A new order leaves no record while the platform does not work, or where an id does not belong to the caller. A repeated order
     // still gets its earlier result, even if its deletion names things that are gone by now.
-    const ofOrder =
-      notTaken(order, this.readings) ??
-      call.authorisedIds?.refusal ??
-      this.maintenance.refusal('orders') ??
-      unlimitedProblem(order, call.caller.budgets);
+    const ofOrder = this.#refusalOf(call, order);
     const refusal = ofOrder ?? (isLater ? undefined : this.upstream.refusal('batchOrder'));
     // Reconciliation later recognizes the end of an async deletion by what is gone, so the gateway reads what is there before it sends the order.
     const isSeenBefore = !isLater && order.syncMode === 'async' && deletes(order);
@@ -109,15 +104,22 @@ export class LicenseOrderService {
     order: PlaceOrderDto,
     { scheduled, submittedAt, waitsAgain }: DueOrder,
   ): Promise<void> {
-    const refusal =
-      notTaken(order, this.readings) ??
-      call.authorisedIds?.refusal ??
-      unlimitedProblem(order, call.caller.budgets);
+    const refusal = this.#refusalOf(call, order);
     if (refusal) throw refusal;
     const isMarked = order.syncMode === 'async' && deletes(order);
     const { write, send } = await this.#prepared(call, order, scheduled.idempotencyKey, isMarked);
     const due = { scheduledAt: submittedAt, waitsAgain, order: { ...write.order, scheduled } };
     await this.ledger.order({ ...write, ...due }, send);
+  }
+
+  /** Returns why an order is not placed, whatever its time is; undefined where nothing is against it. */
+  #refusalOf(call: CallContext, order: PlaceOrderDto): ProblemException | undefined {
+    return (
+      notTaken(order, this.readings) ??
+      call.authorisedIds?.refusal ??
+      this.maintenance.refusal('orders') ??
+      unlimitedProblem(order, call.caller.budgets)
+    );
   }
 
   #recordOf({ channelCode, channelOrderId }: PlaceOrderDto): Promise<LedgerRecord | undefined> {
@@ -196,12 +198,7 @@ export class LicenseOrderService {
   async #dryRun(dryRun: DryRun, call: CallContext, order: PlaceOrderDto): Promise<never> {
     if (await this.ledger.isRepeat(order, this.#payloadText(order))) return dryRun.stop();
     const { now } = this.maintenance;
-    const refusal =
-      timeProblem(timeOf(order) ?? now, now) ??
-      notTaken(order, this.readings) ??
-      call.authorisedIds?.refusal ??
-      this.maintenance.refusal('orders') ??
-      unlimitedProblem(order, call.caller.budgets);
+    const refusal = timeProblem(timeOf(order) ?? now, now) ?? this.#refusalOf(call, order);
     if (refusal) throw refusal;
     await this.#assertInBudget(call, order);
     const { write } = await this.#prepared(call, order, undefined, false);

@@ -1,17 +1,11 @@
 import { type Budgets, type BudgetUse, limitsOf } from '../budgets/state/budgets.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import type { OrderItemDto, PlaceOrderDto } from './dto/license-order.dto.ts';
-import type { MerchandiseDto, OrderProductDto } from './dto/order-product.dto.ts';
+import type { OrderProductDto } from './dto/order-product.dto.ts';
+import { type Content, productsIn } from './order-content.ts';
 
 /** The interface does not say which number means "no limit". The gateway reads a number below 1, or the largest of its type, as that. */
 const LARGEST = 2_147_483_647;
-
-interface Found {
-  readonly product: OrderProductDto;
-  readonly pointer: string;
-}
-
-type Content = Pick<MerchandiseDto, 'products'> & { merchandises?: MerchandiseDto[] | undefined };
 
 /** Returns what the order takes from each budget of its caller: one order; the licences that it buys; the assets and products that it deletes. */
 export function budgetUses({ items }: PlaceOrderDto, budgets: Budgets): BudgetUse[] {
@@ -71,20 +65,6 @@ function countIn(
 
 function isUnlimited(limit: number | undefined): boolean {
   return limit !== undefined && (limit < 1 || limit === LARGEST);
-}
-
-function productsIn({ products = [], merchandises = [] }: Content, pointer: string): Found[] {
-  return [
-    ...products.map((product, at) => ({ product, pointer: `${pointer}/products/${at}` })),
-    ...merchandises.flatMap((one, at) => ofMerchandise(one, `${pointer}/merchandises/${at}`)),
-  ];
-}
-
-function ofMerchandise({ products, children = [] }: MerchandiseDto, pointer: string): Found[] {
-  return [
-    ...productsIn({ products }, pointer),
-    ...children.flatMap((child, at) => ofMerchandise(child, `${pointer}/children/${at}`)),
-  ];
 }
 
 /** Counts a product once for each asset that it is deleted from. */

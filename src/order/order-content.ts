@@ -7,7 +7,36 @@ import {
   type PlaceOrderDto,
   sequenceOf,
 } from './dto/license-order.dto.ts';
-import type { BoughtAssetDto, ReducedAssetDto, RevokedAssetDto } from './dto/order-product.dto.ts';
+import type {
+  BoughtAssetDto,
+  MerchandiseDto,
+  OrderProductDto,
+  ReducedAssetDto,
+  RevokedAssetDto,
+} from './dto/order-product.dto.ts';
+
+/** The products and packages of an asset in an order. */
+export type Content = Pick<MerchandiseDto, 'products'> & { merchandises?: MerchandiseDto[] | undefined };
+
+interface Found {
+  readonly product: OrderProductDto;
+  readonly pointer: string;
+}
+
+/** Returns every product, also those in packages, with its place in the request. */
+export function productsIn({ products = [], merchandises = [] }: Content, pointer: string): Found[] {
+  return [
+    ...products.map((product, at) => ({ product, pointer: `${pointer}/products/${at}` })),
+    ...merchandises.flatMap((one, at) => ofMerchandise(one, `${pointer}/merchandises/${at}`)),
+  ];
+}
+
+function ofMerchandise({ products, children = [] }: MerchandiseDto, pointer: string): Found[] {
+  return [
+    ...productsIn({ products }, pointer),
+    ...children.flatMap((child, at) => ofMerchandise(child, `${pointer}/children/${at}`)),
+  ];
+}
 
 export function deletes({ items }: PlaceOrderDto): boolean {
   return items.some(({ orderType }) => orderType !== 'new_buy');

@@ -2,7 +2,7 @@ import { ProblemException, type RequestFault } from '../problem/problem.exceptio
 import type { PlatformReadings } from '../upstream/platform-readings.ts';
 import { MAX_FAULTS } from '../validation/compiled-validation.ts';
 import type { OrderItemDto, PlaceOrderDto } from './dto/license-order.dto.ts';
-import type { MerchandiseDto, OrderProductDto } from './dto/order-product.dto.ts';
+import { type Content, productsIn } from './order-content.ts';
 
 const NOBODY = 'must say for whom the purchase is';
 const NO_PACKAGES =
@@ -12,10 +12,9 @@ const MAX_SECONDS_MS = (2 ** 31 - 1) * 1_000 + 999;
 const NO_SUCH_SECONDS =
   'must not be later than 2038-01-19T03:14:07Z: the platform takes seconds in 32 bits (reading productTrialEnd of its profile)';
 
-interface Content {
-  readonly products?: readonly OrderProductDto[];
-  readonly merchandises?: readonly MerchandiseDto[];
-}
+const MAX_LATER_DAYS = 400;
+/** A caller that names the time of its request as `notBefore` is always a little late. */
+const MAX_PAST_MS = 60_000;
 
 /**
  * Returns the problem of what the platform does not accept, or is not known to accept (src/config/readings.ts); undefined where it accepts the
@@ -37,9 +36,7 @@ export function notTaken({ items }: PlaceOrderDto, readings: PlatformReadings): 
     if (item.orderType === 'new_buy' && Object.values(item.customer).every((value) => value === undefined))
       errors.push({ pointer: `/items/${index}/customer`, detail: NOBODY });
     if (!takesPackages) errors.push(...packagesIn(item, pointer));
-    if (hasSeconds)
-      for (const [at, asset] of (item.assets as readonly Content[]).entries())
-        errors.push(...lateTrialsIn(asset, `${pointer}/${at}`));
+    if (hasSeconds) errors.push(...lateTrialsIn(item, pointer));
   }
   return errors.length > 0
     ? new ProblemException('validation-failed', { errors: errors.slice(0, MAX_FAULTS) })
@@ -58,20 +55,24 @@ function packagesIn(item: OrderItemDto, pointer: string): RequestFault[] {
   ]);
 }
 
-function lateTrialsIn({ products = [], merchandises = [] }: Content, pointer: string): RequestFault[] {
-  return [
-    ...products.flatMap(({ trialEndsAt }, at) =>
-      trialEndsAt !== undefined && Date.parse(trialEndsAt) > MAX_SECONDS_MS
-        ? [{ pointer: `${pointer}/products/${at}/trialEndsAt`, detail: NO_SUCH_SECONDS }]
-        : [],
-    ),
-    ...merchandises.flatMap((merchandise, at) => lateTrialsOf(merchandise, `${pointer}/merchandises/${at}`)),
-  ];
+function lateTrialsIn({ assets }: OrderItemDto, pointer: string): RequestFault[] {
+  return (assets as readonly Content[])
+    .flatMap((asset, at) => productsIn(asset, `${pointer}/${at}`))
+    .filter(
+      ({ product: { trialEndsAt } }) => trialEndsAt !== undefined && Date.parse(trialEndsAt) > MAX_SECONDS_MS,
+    )
+    .map((late) => ({ pointer: `${late.pointer}/trialEndsAt`, detail: NO_SUCH_SECONDS }));
 }
 
-function lateTrialsOf({ products, children = [] }: MerchandiseDto, pointer: string): RequestFault[] {
-  return [
-    ...lateTrialsIn({ products }, pointer),
-    ...children.flatMap((child, at) => lateTrialsOf(child, `${pointer}/children/${at}`)),
-  ];
+/** Returns why an order cannot have this `notBefore` (in ms); undefined where it can. */
+export function timeProblem(notBefore: number, now: number): ProblemException | undefined {
+  if (notBefore < now - MAX_PAST_MS)
+    return wrongTime('must not be in the past: leave it out to place the order now');
+  if (notBefore > now + MAX_LATER_DAYS * 24 * 3_600_000)
+    return wrongTime(`must be at most ${MAX_LATER_DAYS} days away`);
+  return undefined;
+}
+
+function wrongTime(detail: string): ProblemException {
+  return new ProblemException('validation-failed', { errors: [{ pointer: '/notBefore', detail }] });
 }
