@@ -35,11 +35,9 @@ export class MaintenanceWatch implements OnModuleInit, OnApplicationShutdown {
     this.#endPoll?.();
   }
 
-  /** Resolves to the window that was set. Undefined if it has ended already. */
-  async set(window: NewWindow): Promise<MaintenanceWindow | undefined> {
+  async set(window: NewWindow): Promise<void> {
     const stored = await this.store.set(window);
     this.#learn(stored.window, stored.now);
-    return this.maintenance.window;
   }
 
   async end(): Promise<void> {

@@ -30,12 +30,6 @@ export interface OrderWrite extends Omit<NewWrite, 'name' | 'details'> {
   readonly waitsAgain?: boolean;
 }
 
-interface OrderResult {
-  readonly result: LedgerRecord;
-  /** The result is of an earlier request, and nothing was sent now. */
-  readonly replayed: boolean;
-}
-
 /** Sends an order at most once: records it before the first byte. A repeat gets the same response. A failure is thrown as a problem each time. */
 @Injectable()
 export class OrderLedger {
@@ -44,11 +38,14 @@ export class OrderLedger {
     private readonly recorder: WriteRecorder,
   ) {}
 
-  /** Runs an order once for its number, with or without an `Idempotency-Key`. `send` must give `sendOnce` to the call. */
+  /**
+   * Runs an order once for its number, with or without an `Idempotency-Key`. `send` must give `sendOnce` to the call. `replayed` means that the
+   * result is of an earlier request, and nothing was sent now.
+   */
   async order(
     { caller, order: sent, waitsAgain, ...write }: OrderWrite,
     send: (sendOnce: SendOnce) => Promise<readonly PlacedItem[]>,
-  ): Promise<OrderResult> {
+  ): Promise<{ readonly result: LedgerRecord; readonly replayed: boolean }> {
     const name = orderName(sent.channelCode, sent.channelOrderId);
     const placed = (items: readonly PlacedItem[], reason: string | null = null): Details => ({
       caller,

@@ -238,9 +238,10 @@ export class PlaceOrderDto {
   items!: OrderItemDto[];
 }
 
-function isEachOnce(items: unknown): boolean {
+/** Returns whether no two items have the same sequence. */
+export function isEachOnce(items: unknown): boolean {
   if (!Array.isArray(items)) return true;
-  return new Set((items as OrderItemDto[]).map(sequenceOf)).size === items.length;
+  return new Set((items as { sequence?: number }[]).map(sequenceOf)).size === items.length;
 }
 
 /** The sequence of an item in the call to the platform. */
