@@ -55,8 +55,23 @@ export class ProductFeatureDto {
   trialEndsAt?: string;
 }
 
+abstract class Validity {
+  @Optional()
+  @Timestamp({ example: '2026-01-01T00:00:00.000Z', 'x-upstream': 'limitStartDate' })
+  startsAt?: string;
+
+  @Optional()
+  @Timestamp({
+    example: '2027-01-01T00:00:00.000Z',
+    'x-upstream': 'limitEndDate',
+    description: 'Later than `startsAt`, where both are there',
+  })
+  @LaterThan('startsAt')
+  endsAt?: string;
+}
+
 /** Fields of a product in an order (interface section 2.4), without its identity. */
-abstract class ProductTerms {
+abstract class ProductTerms extends Validity {
   @Optional()
   @Label({ example: 'CRM-P-1' })
   crmProductId?: string;
@@ -80,19 +95,6 @@ abstract class ProductTerms {
   @Optional()
   @Text()
   productType?: string;
-
-  @Optional()
-  @Timestamp({ example: '2026-01-01T00:00:00.000Z', 'x-upstream': 'limitStartDate' })
-  startsAt?: string;
-
-  @Optional()
-  @Timestamp({
-    example: '2027-01-01T00:00:00.000Z',
-    'x-upstream': 'limitEndDate',
-    description: 'Later than `startsAt`, where both are there',
-  })
-  @LaterThan('startsAt')
-  endsAt?: string;
 
   @Optional()
   @Int32({ example: 5 })
@@ -237,23 +239,10 @@ class OrderExtensionDto {
 }
 
 /** Fields of an asset in an order, without its numbers, products and packages. */
-abstract class AssetTerms {
+abstract class AssetTerms extends Validity {
   @Optional()
   @ListOf(() => OrderExtensionDto, {}, { 'x-upstream': 'assetExtendList' })
   extensions?: OrderExtensionDto[];
-
-  @Optional()
-  @Timestamp({ example: '2026-01-01T00:00:00.000Z', 'x-upstream': 'limitStartDate' })
-  startsAt?: string;
-
-  @Optional()
-  @Timestamp({
-    example: '2027-01-01T00:00:00.000Z',
-    'x-upstream': 'limitEndDate',
-    description: 'Later than `startsAt`, where both are there',
-  })
-  @LaterThan('startsAt')
-  endsAt?: string;
 
   @Optional()
   @Flag({ 'x-upstream': 'borrowedUsbKey' })
