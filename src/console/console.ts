@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
-import { contentTypeOf, PAGE_HEADERS, StaticContent } from '../operation/static-content.ts';
+import { contentTypeOf, PAGE_HEADERS, SCRIPT_POLICY, StaticContent } from '../operation/static-content.ts';
 import { ManagementListener } from '../observability/management.listener.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { redisErrorReason } from '../redis/redis-error.ts';
@@ -12,13 +12,9 @@ import { shippedFile } from '../shared/shipped-file.ts';
 import { ConsoleData } from './console-data.ts';
 import { runbook } from './runbook.ts';
 
-/** Allows scripts, styles and requests of this origin only. Text never becomes markup. */
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +
-  "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 const HEADERS = {
   ...PAGE_HEADERS,
-  'content-security-policy': POLICY,
+  'content-security-policy': SCRIPT_POLICY,
   'cache-control': 'no-store',
   'cross-origin-opener-policy': 'same-origin',
 };

@@ -7,11 +7,10 @@ import { ListenConfig } from '../config/app-config.ts';
 import { contentTypeOf } from '../operation/static-content.ts';
 import { openApiDocument, type ResponseExamples } from '../operation/openapi/document.ts';
 import { BEARER } from '../operation/openapi/operation-description.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
 import { markdownHtml } from '../shared/markdown.ts';
 import { lazily } from '../shared/lazily.ts';
 import { shippedFile } from '../shared/shipped-file.ts';
-import { FixedContent, linked, sendFixed } from '../operation/fixed-content.ts';
+import { FixedContent, linked, sendFixed, servePage } from '../operation/fixed-content.ts';
 import { page, PAGE_POLICY } from './problem-pages.ts';
 
 const require = createRequire(import.meta.url);
@@ -91,14 +90,7 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   fastify.get('/openapi.json', (request, reply) => sendFixed(document(), request, reply));
   fastify.get('/openapi-3.0.json', (request, reply) => sendFixed(document30(), request, reply));
   fastify.get('/postman-collection.json', (request, reply) => sendFixed(collection, request, reply));
-  for (const path of ['/docs', '/docs/'])
-    fastify.get(path, (request, reply) => sendFixed(index, request, reply));
-  fastify.get<{ Params: { file: string } }>('/docs/:file', (request, reply) => {
-    const { file } = request.params;
-    const content = pages.get(file)?.() ?? files.get(file);
-    if (!content) throw new ProblemException('not-found');
-    return sendFixed(content, request, reply);
-  });
+  servePage(app, '/docs', index, (name) => pages.get(name)?.() ?? files.get(name));
 }
 
 /** Returns a document that begins with links to its sections. */

@@ -1,6 +1,8 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiHeader, ApiResponse, getSchemaPath } from '@nestjs/swagger';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ProblemException } from '../problem/problem.exception.ts';
 import { StaticContent } from './static-content.ts';
 
 /** The time for which clients may keep the content. A client without a key may send these requests, so they must cost almost nothing. */
@@ -39,6 +41,23 @@ export async function sendFixed(
   reply: FastifyReply,
 ): Promise<void> {
   await reply.send(await content.respond(request, reply));
+}
+
+/** Serves a page at the path, with and without a slash at its end, and its files below. `fileOf` returns undefined for any other name. */
+export function servePage(
+  app: NestFastifyApplication,
+  path: string,
+  index: FixedContent,
+  fileOf: (name: string) => FixedContent | undefined,
+): void {
+  const fastify = app.getHttpAdapter().getInstance();
+  for (const each of [path, `${path}/`])
+    fastify.get(each, (request, reply) => sendFixed(index, request, reply));
+  fastify.get<{ Params: { file: string } }>(`${path}/:file`, (request, reply) => {
+    const file = fileOf(request.params.file);
+    if (!file) throw new ProblemException('not-found');
+    return sendFixed(file, request, reply);
+  });
 }
 
 const text = (description: string) => ({ description, schema: { type: 'string' as const } });

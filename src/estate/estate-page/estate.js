@@ -11,7 +11,6 @@ const FILTERS = [
 ];
 const element = (id) => document.getElementById(id);
 const form = element('filters');
-let summary;
 /** The number of the last load: an answer that comes after a later question is not shown. */
 let loads = 0;
 
@@ -74,7 +73,7 @@ function fillForm(now) {
   shortcuts(now);
 }
 
-function showOverview(now) {
+function showOverview(summary, now) {
   renew('overview', overview(summary, now, choose));
   const options = (values) => values.map((value) => h('option', { value }));
   element('enterprises').replaceChildren(
@@ -156,26 +155,24 @@ async function load() {
   const mine = ++loads;
   const now = filters();
   fillForm(now);
-  if (!hasKey()) return ask();
+  if (!hasKey()) {
+    ask();
+    return;
+  }
   try {
-    const { enterpriseGlobalId } = now;
     const [sums, list] = await Promise.all([
       get('estate/summary', {}),
       get('estate', { ...now, pageSize: String(PAGE_SIZE) }),
     ]);
-    const body = await list.json();
-    const all = await sums.json();
-    if (mine !== loads) return undefined;
-    summary = all;
-    showOverview(now);
-    showList(body);
+    const [summary, page] = await Promise.all([sums.json(), list.json()]);
+    if (mine !== loads) return;
+    showOverview(summary, now);
+    showList(page);
     incomplete(Number(list.headers.get('x-estate-incomplete') ?? 0));
-    return enterpriseGlobalId;
   } catch (error) {
-    if (mine !== loads) return undefined;
+    if (mine !== loads) return;
     showNothing();
     fail(error);
-    return undefined;
   }
 }
 
