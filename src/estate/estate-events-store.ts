@@ -203,7 +203,7 @@ export class EstateEvents {
 
   /**
    * Makes the events of rows that end 60, 30, 7 and 1 days from now, and those that became due since the last call. If no gateway ran for more
-   * than a day, it waits until the enterprises were read again, a day at most, because what the copy says of ends may have changed.
+   * than a day, it waits until the enterprises were read again, a day at most, because ends may have changed.
    */
   async tellEndings(): Promise<void> {
     const [last] = await this.database.read<{ toldAt: number | null }>(TOLD_AT.with());

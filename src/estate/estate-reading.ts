@@ -133,8 +133,8 @@ export class EstateReading {
   }
 
   /**
-   * Forgets the enterprise a day after the first call, and not at once. The caller's entry may come back, for example while replicas have
-   * different callers files. Until then, the enterprise's `reason` keeps the time of the first call.
+   * Forgets the enterprise a day after the first call, because the caller's entry may come back. Until then the enterprise's `reason` keeps the
+   * time of that call.
    */
   async #leave(
     hold: TaskHold,

@@ -247,10 +247,9 @@ export function withoutScheduled(details: Details): Details {
 }
 
 /**
- * Returns the details that the record of a write keeps in that state. A scheduled order keeps all of them. An order that is being sent loses
- * the data of its schedule, because its sender still has that data and can schedule the order again. A settled order loses its search data,
- * because reconciliation does not look for it. A refused, unsent or cancelled order loses its items, so that no caller fills the database with
- * orders that cost nothing.
+ * Returns the details that a record keeps in that state. It loses the data of its schedule when the order is sent, and its search data when the
+ * order is settled. A refused, unsent or cancelled order also loses its items, so that no caller fills the database with orders that cost
+ * nothing.
  */
 export function keptDetails(details: Details, state: State): Details {
   if (state === 'scheduled') return details;

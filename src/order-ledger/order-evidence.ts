@@ -28,9 +28,9 @@ function hasWhatIsMeant({ instances }: Holding, { licenseOrderId, named }: Delet
 }
 
 /**
- * Whether the lists came whole and contain nothing that the deletion may mean. An instance whose identity the platform does not show counts as left.
- * So does one with other terms than a strict deletion names, because terms change, as by a renewal. An instance that the order itself bought does
- * not count.
+ * Returns whether the lists came whole and have nothing that the deletion may mean. An instance still counts if the platform does not show its
+ * identity, or if it only has other terms than a strict deletion names, because a renewal changes terms. An instance that the order itself bought
+ * does not count.
  */
 export function isGone(deletion: Deletion, { assets, isWhole }: Holdings, order: OrderDetails): boolean {
   if (!isWhole) return false;

@@ -25,9 +25,8 @@ const NAMING = sql`
   SELECT enterprise_group FROM order_groups WHERE platform = :platform AND enterprise = :enterprise`;
 
 /**
- * The orders of each state form streams, which are sorted by time and do not overlap: one of all orders, one of each channel, or one of each group
- * in a channel. A page takes the newest of all streams, so its duration does not depend on the number of orders. `order_counts` has the number of
- * orders in each stream.
+ * The statements of one kind of list. Its orders come in streams: those of a state in all channels, in one channel, or of one group in a channel.
+ * A page reads only the newest orders of each stream, so its duration does not depend on the number of orders.
  */
 interface Statements {
   readonly total: Sql;

@@ -32,9 +32,9 @@ interface TimeForm {
 }
 
 /**
- * Converts a licence order to the wire (interface section 2.4). Fields that the caller leaves out stay out, except `children`,
- * which the interface shows as null at the leaf. `allOrders` has no field on the wire: it means that there is no source order.
- * Fields are in alphabetical order, so that the order ledger need not sort them for its fingerprint.
+ * Converts a licence order to the wire (interface section 2.4). Fields that the caller leaves out stay out, except `children`, which the
+ * interface shows as null at the leaf. `allOrders` has no field there. Fields are in alphabetical order, as the fingerprint of the order needs
+ * them.
  */
 export function toBatchOrder(order: PlaceOrderDto, form: TimeForm): WireBatchOrder {
   const { channelCode, channelOrderId, syncMode } = order;
@@ -156,11 +156,10 @@ function toLong(time: string | undefined, form: TimeForm): number | undefined {
 }
 
 /**
- * Returns the licence orders of a batch, in the order of the request. The response must contain every item once, and no other item.
- * Otherwise this throws an {@link IncompleteResponse} with the items that appear once: the batch was placed, and must not be placed again.
- * An id may be missing in two cases: in an async order, where reconciliation looks for it, and where the platform is known to give no id
- * (reading `orderIds`), where the code of the response is the outcome. An item with another customer than the request names throws a
- * {@link ContractViolation}: the response may belong to another company's order.
+ * Returns the licence orders of a batch, in the order of the request. Throws an {@link IncompleteResponse} with the items that came once if one
+ * of the batch is missing, or if another came: the batch was placed, and must not be placed again. Throws a {@link ContractViolation} for an item
+ * with another customer, because the response may belong to another company's order. An id may be missing in an async order, and where the
+ * platform is known to give none (reading `orderIds`).
  */
 export function toPlacedItems(
   data: unknown,

@@ -220,9 +220,8 @@ export class LicenseOrderService {
   }
 
   /**
-   * Returns the text of the fingerprint. It has no application key, and every time in ms, because a different key or another form of times does
-   * not make a different order. The text of the body is used if its times are in ms too. The mapper writes its fields in alphabetical order, as
-   * the fingerprint needs.
+   * Returns the text of the fingerprint. It has no application key, and every time in ms, because another key or another form of times does not
+   * make another order. It is the text of the body if that has its times in ms too.
    */
   #payloadText(order: PlaceOrderDto, bodyText?: string): string {
     const plain = (this.#isPlain && bodyText) || JSON.stringify(toBatchOrder(order, { unit: 'ms' }));
