@@ -1,5 +1,5 @@
-/** The value of a parameter. A list is sent as JSON, for {@link rows}. */
-export type SqlParameter = string | number | null | Uint8Array | readonly object[];
+/** The value of a parameter. A list is sent as JSON: of objects for {@link rows}, of texts for {@link oneOf}. */
+export type SqlParameter = string | number | null | Uint8Array | readonly object[] | readonly string[];
 export type SqlParameters = Readonly<Record<string, SqlParameter>>;
 
 export type EngineKind = 'postgres' | 'sqlite';
@@ -111,6 +111,14 @@ export function rows(parameter: string, columns: Columns): Sql {
  */
 export function among(column: Sql, values: Sql): Sql {
   return either(sql`${column} = ANY(ARRAY(${values}))`, sql`${column} IN (${values})`);
+}
+
+/** Tests whether the column has one of the texts of a list that is passed as this parameter. */
+export function oneOf(column: Sql, list: Sql): Sql {
+  return among(
+    column,
+    either(sql`SELECT json_array_elements_text(${list}::json)`, sql`SELECT value FROM json_each(${list})`),
+  );
 }
 
 /** The time of the database in milliseconds. For SQLite it is the time of this process, which the engine passes as `:clock`. */

@@ -4,12 +4,12 @@ import { Database } from '../database/database.ts';
 import { rowsAs } from '../database/engine.ts';
 import { SealedTexts } from '../database/sealed-texts.ts';
 import {
-  among,
-  type Columns,
   columnNames,
+  type Columns,
   either,
   fields,
   NOW,
+  oneOf,
   type Query,
   rows,
   type Sql,
@@ -41,7 +41,7 @@ const NOTE = sql`
   ON CONFLICT (platform, key) DO UPDATE SET until_at = ${LATER}`;
 const WRITTEN = sql`
   SELECT key, until_at AS "until" FROM estate_written
-  WHERE platform = :platform AND ${among(sql`key`, sql`SELECT key FROM ${rows('keys', { key: 'text' })}`)}`;
+  WHERE platform = :platform AND ${oneOf(sql`key`, sql`:keys`)}`;
 const FORGET_WRITTEN = sql`DELETE FROM estate_written WHERE platform = :platform AND until_at < (SELECT ${NOW}) - :keptMs`;
 const FORGET_TOLD = sql`DELETE FROM estate_told WHERE platform = :platform AND ends_at < (SELECT ${NOW})`;
 
@@ -63,7 +63,7 @@ export interface NotedWrite {
 /** Reads the noted writes that named one of these ids. */
 export function writtenOf(texts: SealedTexts, ids: readonly string[]): Query {
   const keys = new Set(ids.map((id) => keysOf(texts, id)[0]));
-  return WRITTEN.with({ keys: [...keys].map((key) => ({ key })) });
+  return WRITTEN.with({ keys: [...keys] });
 }
 
 /** Returns the events of these changes, without the changes that a write through the gateway made. `found` has the noted writes. */

@@ -1,4 +1,4 @@
-import { among, either, rows, sql, type Sql, type SqlParameters } from '../database/sql.ts';
+import { either, oneOf, rows, sql, type Sql, type SqlParameters } from '../database/sql.ts';
 import { enumeration } from '../shared/enumeration.ts';
 
 /** A row, or with an empty `rowKey` all rows of an asset. */
@@ -28,7 +28,6 @@ export interface FindKeys {
   readonly hashes: readonly string[];
 }
 
-const GRANTED = sql`SELECT enterprise FROM ${rows('granted', { enterprise: 'text' })}`;
 /** More granted enterprises than this are not looked up one by one: all rows are read in order, and those of other enterprises are left out. */
 const MANY = 50;
 /** Each filter, by the name of its parameter. A row without an end matches neither `endsAfter` nor `endsBefore`. */
@@ -41,11 +40,11 @@ const FILTERS: Readonly<Record<string, Sql>> = {
   member: sql`member = :member`,
   unassigned: sql`unassigned = :unassigned`,
 };
-const FEW_GRANTED = among(sql`enterprise`, GRANTED);
-const MANY_GRANTED = among(sql`enterprise || ''`, GRANTED);
+const FEW_GRANTED = oneOf(sql`enterprise`, sql`:granted`);
+const MANY_GRANTED = oneOf(sql`enterprise || ''`, sql`:granted`);
 /** One hash is compared by equality, because only then PostgreSQL can read the rows in their order. */
 const OF_CRM = sql`crm_product = :hash`;
-const OF_CRM_KEYS = among(sql`crm_product`, sql`SELECT hash FROM ${rows('hashes', { hash: 'text' })}`);
+const OF_CRM_KEYS = oneOf(sql`crm_product`, sql`:hashes`);
 
 type Place = readonly [column: Sql, parameter: Sql];
 const [END, OWNER]: readonly [Place, Place] = [
@@ -115,13 +114,10 @@ export function conditionOf({ granted, unassigned, find, ...query }: EstateQuery
     ...(find && !isByKeys ? [isOneKey ? OF_CRM : OF_CRM_KEYS] : []),
   ].reduce((all, each) => sql`${all} AND ${each}`, sql`platform = :platform`);
   const parameters: SqlParameters = {
-    ...(granted && { granted: [...granted].map((enterprise) => ({ enterprise })) }),
+    ...(granted && { granted: [...granted] }),
     ...given,
     ...(isByKeys && { found: find.keys.map((each) => ({ ...each })) }),
-    ...(find &&
-      (isOneKey && !isByKeys
-        ? { hash: find.hashes[0] ?? '' }
-        : { hashes: find.hashes.map((hash) => ({ hash })) })),
+    ...(find && (isOneKey && !isByKeys ? { hash: find.hashes[0] ?? '' } : { hashes: find.hashes })),
   };
   const names = [isMany, ...Object.keys(parameters)].join();
   return { source: isByKeys ? FOUND : ALL, where, parameters, names };

@@ -1,6 +1,16 @@
 import { rowsAs } from '../database/engine.ts';
 import type { SealedTexts } from '../database/sealed-texts.ts';
-import { among, type Columns, columnNames, either, NOW, type Query, rows, sql } from '../database/sql.ts';
+import {
+  among,
+  columnNames,
+  type Columns,
+  either,
+  NOW,
+  oneOf,
+  type Query,
+  rows,
+  sql,
+} from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 import { eventWrites } from '../events/log/event-store.ts';
 import { addTasksAt, heldTasks, holdIn } from '../tasks/task-store.ts';
@@ -34,10 +44,9 @@ export const WRITTEN = 'written ';
 export const MIN_GAP_MS = 500;
 
 export const OF_ENTERPRISE = sql`platform = :platform AND enterprise = :enterprise`;
-const NAMED = rows('named', { enterprise: 'text' });
 const KNOWN = sql`
   SELECT enterprise, asked_at AS "askedAt", coalesce(seen_at, 0) AS "seenAt" FROM estate_enterprises
-  WHERE platform = :platform AND ${among(sql`enterprise`, sql`SELECT enterprise FROM ${NAMED}`)}`;
+  WHERE platform = :platform AND ${oneOf(sql`enterprise`, sql`:named`)}`;
 const ADD = sql`
   INSERT INTO estate_enterprises (platform, enterprise, state, added_at, asked_at)
   VALUES (:platform, :enterprise, 'unread', ${NOW}, :askedAt) ON CONFLICT DO NOTHING`;
@@ -62,7 +71,7 @@ export const want: Step<ReadingCall, undefined> = {
   name: 'want an enterprise',
   key: ({ enterprise }) => enterprise,
   repeatable: true,
-  look: (wanted) => [KNOWN.with({ named: wanted.map(({ enterprise }) => ({ enterprise })) })],
+  look: (wanted) => [KNOWN.with({ named: wanted.map(({ enterprise }) => enterprise) })],
   decide: (wanted, [found = []], now) => {
     type Row = Record<'askedAt' | 'seenAt', number> & { readonly enterprise: string };
     const known = new Map(rowsAs<Row>(found).map((row) => [row.enterprise, row]));
@@ -135,7 +144,7 @@ const ADD_KEYS = sql`
   INSERT INTO estate_keys (platform, enterprise, ${columnNames(KEY)})
   SELECT CAST(:platform AS text), CAST(:enterprise AS text), ${columnNames(KEY)} FROM ${rows('keys', KEY)} WHERE true ON CONFLICT DO NOTHING`;
 const THESE = sql`
-  ${OF_ENTERPRISE} AND ${among(sql`asset_id`, sql`SELECT asset_id FROM ${rows('old', { assetId: 'text' })}`)}`;
+  ${OF_ENTERPRISE} AND ${oneOf(sql`asset_id`, sql`:old`)}`;
 const DROP = [
   sql`DELETE FROM estate_assets WHERE ${THESE}`,
   sql`DELETE FROM estate_rows WHERE ${THESE}`,
@@ -215,7 +224,7 @@ function writesOf(texts: SealedTexts, work: Work): Query[] {
       ...FORGET_SOME.map((each) => each.with({ enterprise, most: MAX_FORGOTTEN })),
       ...FORGET_EMPTY.map((each) => each.with({ enterprise })),
     ];
-  const old = [...kept.map(({ asset }) => asset.assetId), ...gone].map((id) => ({ assetId: storable(id) }));
+  const old = [...kept.map(({ asset }) => asset.assetId), ...gone].map(storable);
   const listed = kept.map((each) => {
     const assetId = storable(each.asset.assetId);
     return { assetId, details: sealAsset(texts, enterprise, each) };

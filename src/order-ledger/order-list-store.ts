@@ -1,7 +1,7 @@
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import type { Database } from '../database/database.ts';
 import { readableParts } from '../database/bounded-reads.ts';
-import { among, either, rows, sql, type Sql } from '../database/sql.ts';
+import { among, either, oneOf, sql, type Sql } from '../database/sql.ts';
 import { type LedgerRecord, states } from './ledger-record.ts';
 import { namedRows, wanted, WRITE_FIELDS } from './named-row-store.ts';
 import type { Listing, OrderQuery } from './write-steps.ts';
@@ -12,14 +12,10 @@ const END_OF_TIME = 2 ** 52;
 /** The most records that one read opens, which takes about half a millisecond. Then other requests get their turn. */
 const MAX_READ = 50;
 
-const STATES = rows('states', { state: 'text' });
-const CHANNELS = rows('channels', { channel: 'text' });
-const ENTERPRISES = rows('enterprises', { enterprise: 'text' });
-
 /** `WITHIN` finds the groups whose members are all among `enterprises`; `NAMING` finds those that contain `enterprise`. */
 const WITHIN = sql`
   SELECT enterprise_group FROM order_groups
-  WHERE platform = :platform AND ${among(sql`enterprise`, sql`SELECT enterprise FROM ${ENTERPRISES}`)}
+  WHERE platform = :platform AND ${oneOf(sql`enterprise`, sql`:enterprises`)}
   GROUP BY enterprise_group, members HAVING count(*) = members`;
 const NAMING = sql`
   SELECT enterprise_group FROM order_groups WHERE platform = :platform AND enterprise = :enterprise`;
@@ -39,7 +35,7 @@ interface Statements {
 function statementsFor(streams: Sql, isIn: Sql): Statements {
   const listed = sql`
     SELECT enterprise_group, channel, state, orders FROM order_counts
-    WHERE platform = :platform AND ${among(sql`state`, sql`SELECT state FROM ${STATES}`)} AND orders > 0 AND ${streams}`;
+    WHERE platform = :platform AND ${oneOf(sql`state`, sql`:states`)} AND orders > 0 AND ${streams}`;
   const within = sql`
     writes.platform = :platform AND writes.channel IS NOT NULL AND writes.state = streams.state AND ${isIn}
     AND writes.submitted_at >= :from AND writes.submitted_at < :until`;
@@ -67,7 +63,7 @@ function statementsFor(streams: Sql, isIn: Sql): Statements {
   };
 }
 
-const IN_CHANNELS = among(sql`channel`, sql`SELECT channel FROM ${CHANNELS}`);
+const IN_CHANNELS = oneOf(sql`channel`, sql`:channels`);
 const IN_ALL = sql`1 = 1`;
 const OF_CHANNEL = sql`writes.channel = streams.channel`;
 const OF_GROUP = sql`writes.enterprise_group = streams.enterprise_group AND writes.channel = streams.channel`;
@@ -138,9 +134,9 @@ function statementsOf({ channels, within, enterprise }: OrderQuery): Statements 
 function parametersOf(query: OrderQuery) {
   const { channels, within, enterprise, from = 0, until = END_OF_TIME } = query;
   return {
-    states: (query.states ?? states).map((state) => ({ state })),
-    channels: [...(channels ?? [])].map((channel) => ({ channel })),
-    enterprises: enterpriseRows(within),
+    states: query.states ?? states,
+    channels: [...(channels ?? [])],
+    enterprises: enterprisesIn(within),
     enterprise: enterprise ?? '',
     from,
     until,
@@ -148,6 +144,6 @@ function parametersOf(query: OrderQuery) {
 }
 
 /** Leaves out '', which stands for an item without an enterprise: nobody is granted the orders with such an item. */
-export function enterpriseRows(granted: ReadonlySet<string> = new Set()): { enterprise: string }[] {
-  return [...granted].filter((each) => each !== '').map((enterprise) => ({ enterprise }));
+export function enterprisesIn(granted: ReadonlySet<string> = new Set()): string[] {
+  return [...granted].filter((each) => each !== '');
 }

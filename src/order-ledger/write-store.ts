@@ -3,7 +3,7 @@ import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
 import type { SqlRow } from '../database/engine.ts';
 import { needKeysOf, sealedUnderLacked } from '../database/lacked-keys.ts';
-import { among, NOW, rows, sql } from '../database/sql.ts';
+import { NOW, oneOf, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 import type { ProblemException } from '../problem/problem.exception.ts';
 import { BeginLimits } from './begin-limits.ts';
@@ -20,7 +20,7 @@ import {
   moveWrites,
 } from './move-store.ts';
 import type { Begin, Begun, Known, Listing, Move, Moved, OrderQuery, WaitingOrders } from './write-steps.ts';
-import { enterpriseRows, OrderListStore } from './order-list-store.ts';
+import { enterprisesIn, OrderListStore } from './order-list-store.ts';
 import { WRITE_FIELDS } from './named-row-store.ts';
 import { recordOfEvent, WriteRecords, type WriteRow } from './write-rows.ts';
 
@@ -45,12 +45,12 @@ const WAITING = sql`
 const SEALED = sealedUnderLacked(
   sql`writes`,
   sql`details`,
-  sql`channel IS NOT NULL AND ${among(sql`state`, sql`SELECT state FROM ${rows('states', { state: 'text' })}`)}`,
+  sql`channel IS NOT NULL AND ${oneOf(sql`state`, sql`:states`)}`,
 );
 const MEMBERS = sql`
   SELECT count(*) AS granted, min(members) AS members FROM order_groups
   WHERE platform = :platform AND enterprise_group = (SELECT enterprise_group FROM writes WHERE platform = :platform AND name = :name)
-    AND enterprise IN (SELECT enterprise FROM ${rows('enterprises', { enterprise: 'text' })})`;
+    AND ${oneOf(sql`enterprise`, sql`:enterprises`)}`;
 
 type NewRecord = Pick<Begin, 'name' | 'details' | 'notBefore'>;
 
@@ -78,8 +78,7 @@ export class WriteStore {
   ) {
     this.#lists = new OrderListStore(database);
     // Nobody could show or settle an order whose key is missing.
-    const states = unsettled.map((state) => ({ state }));
-    needKeysOf(database, 'orders are sealed that are not settled', SEALED, { states });
+    needKeysOf(database, 'orders are sealed that are not settled', SEALED, { states: unsettled });
   }
 
   /** Resolves when the record is durable. The same owner may repeat it when the first response got lost. */
@@ -212,7 +211,7 @@ export class WriteStore {
 
   /** Reads only the number of enterprises of an order, so that the duration does not reveal that an order of someone else exists. */
   async #isWithin(name: string, within: ReadonlySet<string>): Promise<boolean> {
-    const enterprises = enterpriseRows(within);
+    const enterprises = enterprisesIn(within);
     type Row = { granted: number; members: number | null };
     const [row] = await this.database.read<Row>(MEMBERS.with({ name, enterprises }));
     return row !== undefined && row.granted > 0 && row.granted === row.members;

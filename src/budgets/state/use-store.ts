@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.ts';
 import { type BudgetUse, keptMonths, type MonthlyUse } from './budgets.ts';
-import { type Columns, among, columnNames, type Query, rows, sql } from '../../database/sql.ts';
+import { columnNames, type Columns, oneOf, type Query, rows, sql } from '../../database/sql.ts';
 import { locked } from '../../database/step.ts';
 import { summed } from '../../shared/summed.ts';
 
@@ -64,7 +64,7 @@ export function usesOf(caller: string, { month, uses }: Taken, sign: 1 | -1): Us
 
 const COUNTERS = sql`
   SELECT caller, period, kind, used FROM uses
-  WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT caller FROM ${rows('callers', { caller: 'text' })}`)}`;
+  WHERE platform = :platform AND ${oneOf(sql`caller`, sql`:callers`)}`;
 
 /**
  * Returns statements of which the last one reads all counters of the callers, at most about fifty rows for each caller. It reads all of them
@@ -74,7 +74,7 @@ const COUNTERS = sql`
 export function countersOf(callers: ReadonlySet<string>, limited: ReadonlySet<string>): Query[] {
   return [
     ...[...limited].toSorted().map((caller) => locked(`budgets of ${caller}`, 'alone')),
-    COUNTERS.with({ callers: [...callers].map((caller) => ({ caller })) }),
+    COUNTERS.with({ callers: [...callers] }),
   ];
 }
 
@@ -92,8 +92,8 @@ export function useWrites(uses: readonly Use[]): Query[] {
 
 const USED = sql`
   SELECT caller, period, kind, used FROM uses
-  WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT caller FROM ${rows('callers', { caller: 'text' })}`)}
-    AND ${among(sql`period`, sql`SELECT period FROM ${rows('months', { period: 'text' })}`)}`;
+  WHERE platform = :platform AND ${oneOf(sql`caller`, sql`:callers`)}
+    AND ${oneOf(sql`period`, sql`:months`)}`;
 const FORGET = sql`
   DELETE FROM uses WHERE platform = :platform
     AND (length(period) = 7 AND period < :month OR length(period) = 10 AND period < :day)`;
@@ -120,9 +120,8 @@ export class UseStore {
     months: readonly string[],
   ): Promise<readonly (readonly MonthlyUse[])[]> {
     if (callers.length === 0) return [];
-    const wanted = { callers: callers.map((caller) => ({ caller })) };
-    const query = USED.with({ ...wanted, months: months.map((period) => ({ period })) });
-    const found = Map.groupBy(await this.database.read<UseRow>(query), ({ caller }) => caller);
+    const read = await this.database.read<UseRow>(USED.with({ callers, months }));
+    const found = Map.groupBy(read, ({ caller }) => caller);
     return callers.map((caller) => {
       const own = found.get(caller) ?? [];
       return months.map((month) => {

@@ -1,6 +1,6 @@
 import { rowsAs } from '../../database/engine.ts';
 import type { SealedTexts } from '../../database/sealed-texts.ts';
-import { among, fields, FOR_UPDATE, NOW, type Query, rows, sql } from '../../database/sql.ts';
+import { fields, FOR_UPDATE, NOW, oneOf, type Query, rows, sql } from '../../database/sql.ts';
 import type { ProblemBody } from '../../problem/problem.exception.ts';
 import { countsFrom, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
 import { KEPT_MS } from './stored-job.ts';
@@ -43,7 +43,7 @@ export const OF_JOB = sql`platform = :platform AND job_id = :jobId`;
 
 const NAMED = sql`
   SELECT ${JOB_FIELDS} FROM jobs
-  WHERE platform = :platform AND ${among(sql`job_id`, sql`SELECT job_id FROM ${rows('ids', { jobId: 'text' })}`)}`;
+  WHERE platform = :platform AND ${oneOf(sql`job_id`, sql`:ids`)}`;
 const LOCKED = sql`${NAMED} ORDER BY job_id ${FOR_UPDATE}`;
 const READ = sql`SELECT ${JOB_FIELDS} FROM jobs WHERE ${OF_JOB} AND ${IS_KEPT}`;
 
@@ -52,12 +52,12 @@ export function readJob(jobId: string): Query {
 }
 
 export function readJobs(found: readonly { readonly jobId: string }[]): Query {
-  return NAMED.with({ ids: found.map(({ jobId }) => ({ jobId })) });
+  return NAMED.with({ ids: found.map(({ jobId }) => jobId) });
 }
 
 /** Locks jobs in the look of a step that changes them. It comes after the tasks that the step locks. */
 export function lockJobs(given: readonly { readonly jobId: string }[]): Query[] {
-  return [LOCKED.with({ ids: given.map(({ jobId }) => ({ jobId })) })];
+  return [LOCKED.with({ ids: given.map(({ jobId }) => jobId) })];
 }
 
 export function rowOf(found: readonly object[] | undefined, jobId: string): JobRow | undefined {

@@ -1,11 +1,11 @@
 import { rowsAs } from '../../database/engine.ts';
 import type { SealedTexts } from '../../database/sealed-texts.ts';
 import {
-  among,
+  columnNames,
   type Columns,
   fields,
   FOR_UPDATE,
-  columnNames,
+  oneOf,
   type Query,
   rows,
   sql,
@@ -33,7 +33,7 @@ export const OF_WEBHOOK = sql`platform = :platform AND webhook_id = :webhookId`;
 
 const LOCKED = sql`
   SELECT ${WEBHOOK_FIELDS} FROM webhooks
-  WHERE platform = :platform AND ${among(sql`webhook_id`, sql`SELECT webhook_id FROM ${rows('ids', { webhookId: 'text' })}`)}
+  WHERE platform = :platform AND ${oneOf(sql`webhook_id`, sql`:ids`)}
   ORDER BY webhook_id ${FOR_UPDATE}`;
 
 /**
@@ -41,7 +41,7 @@ const LOCKED = sql`
  * two steps wait for each other.
  */
 export function lockWebhooks(given: readonly { readonly webhookId: string }[]): Query[] {
-  return [LOCKED.with({ ids: given.map(({ webhookId }) => ({ webhookId })) })];
+  return [LOCKED.with({ ids: given.map(({ webhookId }) => webhookId) })];
 }
 
 export function webhookRowIn(

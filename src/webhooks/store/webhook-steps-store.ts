@@ -1,4 +1,4 @@
-import { among, NOW, rows, sql } from '../../database/sql.ts';
+import { NOW, oneOf, sql } from '../../database/sql.ts';
 import { locked, type Step } from '../../database/step.ts';
 import { MOVES_KEPT_MS } from '../../events/log/move-log.ts';
 import { addTasks, heldTasks, holdIn } from '../../tasks/task-store.ts';
@@ -22,7 +22,7 @@ const DELIVERY_BYTES = 300;
 
 const OF_CALLERS = sql`
   SELECT caller, webhook_id FROM webhooks
-  WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT caller FROM ${rows('callers', { caller: 'text' })}`)}`;
+  WHERE platform = :platform AND ${oneOf(sql`caller`, sql`:callers`)}`;
 const ADD = sql`
   INSERT INTO webhooks (platform, webhook_id, caller, definition, version, cursor, pending)
   VALUES (:platform, :webhookId, :caller, :definition, 1, :cursor, 0)`;
@@ -44,7 +44,7 @@ export const addWebhook: Step<NewWebhook, boolean> = {
   repeatable: true,
   look: (given) => [
     ...given.map(({ caller }) => locked(`webhooks of ${caller}`, 'alone')),
-    OF_CALLERS.with({ callers: given.map(({ caller }) => ({ caller })) }),
+    OF_CALLERS.with({ callers: given.map(({ caller }) => caller) }),
   ],
   decide: (given, found) => {
     const known = found.at(-1) ?? [];
