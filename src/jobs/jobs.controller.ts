@@ -22,13 +22,11 @@ import {
   JobRowsQuery,
   ListJobsQuery,
 } from './dto/job.dto.ts';
-import { JobWatch } from './job-watch.ts';
 import { JobsService } from './jobs.service.ts';
 import { ImportsService } from './member-imports/imports.service.ts';
 import { ROW_TYPES, rowStream, whileGranted } from '../operation/row-stream.ts';
 
-const WATCH_SCOPE = 'members:read';
-const ROWS_SCOPE = 'members:read';
+const READ_SCOPE = 'members:read';
 const ROW_COLUMNS = ['row', 'account', 'status', 'code', 'message', 'memberGlobalId'] as const;
 
 @ApiTags('Jobs')
@@ -38,7 +36,6 @@ export class JobsController {
   constructor(
     private readonly jobs: JobsService,
     private readonly imports: ImportsService,
-    private readonly watch: JobWatch,
     private readonly watchers: Watchers,
     private readonly callers: CallerAuthentication,
   ) {}
@@ -48,7 +45,7 @@ export class JobsController {
     summary: "Page through the jobs of the caller's enterprises, newest first",
     description: 'Jobs are kept for 7 days.',
     effect: 'read',
-    scope: 'members:read',
+    scope: READ_SCOPE,
     paged: true,
     success: [{ status: 200, description: 'One page; empty after the last page', type: JobPageDto }],
   })
@@ -61,7 +58,7 @@ export class JobsController {
     id: 'getJob',
     summary: 'How far a job is',
     effect: 'read',
-    scope: 'members:read',
+    scope: READ_SCOPE,
     problems: ['job-not-found'],
     success: [{ status: 200, description: 'The job', type: JobDto }],
   })
@@ -78,7 +75,7 @@ export class JobsController {
       'A client whose connection ends without `done` connects again with `Last-Event-ID`. The events also end when the caller loses its key, ' +
       'the scope or the enterprise.',
     effect: 'read',
-    scope: WATCH_SCOPE,
+    scope: READ_SCOPE,
     problems: ['job-not-found'],
     success: [
       {
@@ -104,8 +101,8 @@ export class JobsController {
     const job = await this.jobs.find(jobId, caller.grants);
     const seen = /^\d{1,15}$/.test(last ?? '') ? Number(last) : 0;
     const { enterpriseGlobalId } = job.definition;
-    const events = this.watch.events(job, seen, async () => {
-      const grants = await this.callers.grantsNow(raw, WATCH_SCOPE);
+    const events = this.jobs.events(job, seen, async () => {
+      const grants = await this.callers.grantsNow(raw, READ_SCOPE);
       return grants !== undefined && isGranted(grants.enterprises, enterpriseGlobalId);
     });
     return this.watchers.stream(caller.name, reply.raw, events);
@@ -116,7 +113,7 @@ export class JobsController {
     summary: 'What became of each row of a job',
     description: 'Rows in the order of the file, then the members that were to be deleted.',
     effect: 'read',
-    scope: ROWS_SCOPE,
+    scope: READ_SCOPE,
     problems: ['job-not-found'],
     success: [
       {
@@ -138,7 +135,7 @@ export class JobsController {
     const { enterpriseGlobalId } = job.definition;
     const rows = whileGranted(
       this.jobs.rows(job, status),
-      () => this.callers.grantsNow(raw, ROWS_SCOPE),
+      () => this.callers.grantsNow(raw, READ_SCOPE),
       () => enterpriseGlobalId,
     );
     return rowStream<JobRowDto>(accept, ROW_COLUMNS, rows, cells);

@@ -9,7 +9,6 @@ import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
 import { SessionModule } from '../session/session.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { JobDispatcher } from './job-dispatcher.ts';
-import { JobWatch } from './job-watch.ts';
 import { JobsController } from './jobs.controller.ts';
 import { JobsService } from './jobs.service.ts';
 import { ImportCallServices, JobUsers } from './member-imports/import-calls.ts';
@@ -39,7 +38,6 @@ const ROOM_IN_MEMORY: JobRoom = { unfinished: 64 * MIB, all: 64 * MIB };
     ImportsService,
     JobDispatcher,
     JobUsers,
-    JobWatch,
     JobsService,
     MemberDirectory,
     {

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
+import { eventText, Watchers } from '../operation/watchers.ts';
 import { type CallContext, type Grants, isGranted } from '../request/call-context.ts';
 import { type JobDto, type JobPageDto, type JobRowDto, type ListJobsQuery, toJob } from './dto/job.dto.ts';
 import {
+  isEnded,
   type JobRecord,
   type NumberedResult,
   type RowResult,
@@ -12,10 +14,16 @@ import {
 } from './store/job-record.ts';
 import { JobStore } from './store/job-store.ts';
 
-/** Reads and cancels jobs. For a caller, the jobs of other enterprises do not exist. */
+/** A quiet stream gets a comment before the connection would count as stalled. */
+const PACE = { pauseMs: 500, quietMs: 5_000, comment: () => ': no change\n\n' };
+
+/** Reads, follows and cancels jobs. For a caller, the jobs of other enterprises do not exist. */
 @Injectable()
 export class JobsService {
-  constructor(private readonly store: JobStore) {}
+  constructor(
+    private readonly store: JobStore,
+    private readonly watchers: Watchers,
+  ) {}
 
   async find(jobId: string, { enterprises }: Grants): Promise<JobRecord> {
     const job = await this.store.read(jobId);
@@ -49,6 +57,25 @@ export class JobsService {
     return toJob(await this.find(jobId, caller.grants));
   }
 
+  /**
+   * Streams the changes of a job as server-sent events. `seen` is the version that the client has already. The stream also ends when the
+   * caller may not see the job any more.
+   */
+  events(job: JobRecord, seen: number, maySee: () => Promise<boolean>): AsyncGenerator<string> {
+    let current = job;
+    let known = seen;
+    return this.watchers.follow(async () => {
+      // While the store is away, the client keeps the last version that it got.
+      const found = await this.store.read(job.definition.jobId).catch(() => current);
+      if (!found || !(await maySee())) return { next: 'end' };
+      current = found;
+      if (isEnded(found.state)) return { texts: [eventOf('done', found)], next: 'end' };
+      if (found.version <= known) return {};
+      known = found.version;
+      return { texts: [eventOf('progress', found)] };
+    }, PACE);
+  }
+
   /** Yields the rows as callers see them, of one status or of all. */
   async *rows(job: JobRecord, status?: RowStatus): AsyncGenerator<JobRowDto> {
     for await (const { row, result } of this.results(job)) {
@@ -76,4 +103,8 @@ export class JobsService {
         detail: `The job has ${total} rows, and the gateway can read ${count} of them.`,
       });
   }
+}
+
+function eventOf(name: 'progress' | 'done', job: JobRecord): string {
+  return eventText(job.version, name, toJob(job));
 }
