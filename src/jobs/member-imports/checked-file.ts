@@ -1,6 +1,6 @@
 import type { ImportConfig } from '../../config/app-config.ts';
 import { sameCase } from '../../member/account-suffix.ts';
-import { ImportedMemberDto, type MemberDto } from '../../member/dto/member.dto.ts';
+import { ImportedMemberDto } from '../../member/dto/member.dto.ts';
 import type { RequestFile } from '../../request/request-stages.ts';
 import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
 import { Slices } from '../../shared/slices.ts';
@@ -15,21 +15,13 @@ import {
 } from '../store/job-record.ts';
 import type { StoredChunk } from '../store/stored-job.ts';
 import { accountOf } from './account-of.ts';
-import { csvRows, type FileColumns } from './csv-rows.ts';
-import { MAX_NAME, type RowFault } from './file-row.ts';
+import { csvRows } from './csv-rows.ts';
+import { MAX_NAME, PASSED_OVER, type RequiredColumns, type RowFault } from './file-row.ts';
 import { ndjsonRows } from './ndjson-rows.ts';
 
-const COLUMNS = ['account', 'userName', 'password', 'name', 'departmentId', 'remark', 'passwordMobile'];
-/** The other columns of an export. They are ignored, because a file may be an export with changes. */
-const PASSED_OVER = Object.keys({
-  ...{ memberId: 0, userId: 0, memberGlobalId: 0, enterpriseId: 0, departmentName: 0, assetNums: 0 },
-  ...{ lentLockNum: 0, online: 0, deleted: 0, createdAt: 0, updatedAt: 0, boundUserInfo: 0 },
-} satisfies Record<Exclude<keyof MemberDto, keyof ImportedMemberDto>, 0>);
-
-/** Returns the columns of a file. Existing members need no password, and no name if their data does not change. */
-function columnsOf(mode: ImportOptions['mode']): FileColumns {
-  const ofNew = mode === 'add' ? [['password'], ['name']] : [];
-  return { known: COLUMNS, passedOver: PASSED_OVER, required: [['account', 'userName'], ...ofNew] };
+/** Existing members need no password, and no name if their data does not change. */
+function requiredIn(mode: ImportOptions['mode']): RequiredColumns {
+  return [['account', 'userName'], ...(mode === 'add' ? [['password'], ['name']] : [])];
 }
 
 export interface CheckedFile {
@@ -52,7 +44,7 @@ export async function readFile(
   const bytes = limited(file, maxBytes, slices);
   const faults: RequestFault[] = [];
   const rowOf = new Map<string, number>();
-  const columns = columnsOf(mode);
+  const required = requiredIn(mode);
   const chunks: StoredChunk[] = [];
   let open: WaitingRow[] = [];
   let rows = 0;
@@ -60,12 +52,12 @@ export async function readFile(
     if (open.length > 0) chunks.push(chunkOf(open));
     open = [];
   };
-  const all = file.kind === 'csv' ? csvRows(bytes, columns, slices) : ndjsonRows(bytes);
+  const all = file.kind === 'csv' ? csvRows(bytes, required, slices) : ndjsonRows(bytes);
   for await (const { row, line, values, faults: unread = [] } of all) {
     rows = row;
     if (row > maxRows) throw tooLarge(`${maxRows} rows`);
     const { member, found }: Checked = values
-      ? checked(row, values, columns, rowOf, wanted)
+      ? checked(row, values, required, rowOf, wanted)
       : { found: unread };
     faults.push(...found.map((fault) => ({ row, ...fault, ...(line !== undefined && { line }) })));
     if (faults.length >= MAX_FAULTS) break;
@@ -106,7 +98,7 @@ interface Checked {
 function checked(
   row: number,
   values: Record<string, unknown>,
-  { required }: FileColumns,
+  required: RequiredColumns,
   rowOf: Map<string, number>,
   wanted: ReadonlySet<string> | undefined,
 ): Checked {

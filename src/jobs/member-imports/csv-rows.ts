@@ -2,22 +2,17 @@ import type { Slices } from '../../shared/slices.ts';
 import { MAX_FAULTS } from '../../validation/compiled-validation.ts';
 import { CsvReader, type CsvRecord } from './csv-reader.ts';
 import {
+  COLUMNS,
   faultyRow,
   type FileRow,
   fileRefusal,
   MAX_NAME,
   MAX_ROW_BYTES,
   NEW_LINE,
+  PASSED_OVER,
+  type RequiredColumns,
   type RowFault,
 } from './file-row.ts';
-
-export interface FileColumns {
-  readonly known: readonly string[];
-  /** Columns that a file may have, but that are not read. */
-  readonly passedOver: readonly string[];
-  /** Lists of columns. The file must have at least one column of each list. */
-  readonly required: readonly (readonly string[])[];
-}
 
 const RETURN = 0x0d;
 /** The size of a piece. The reader reads one piece while other requests wait, and a piece may have as many lines as bytes. */
@@ -30,11 +25,11 @@ const TABS = 'must have commas or semicolons between the cells, and has tabs: sa
  */
 export async function* csvRows(
   bytes: AsyncGenerator<Buffer>,
-  columns: FileColumns,
+  required: RequiredColumns,
   slices: Slices,
 ): AsyncGenerator<FileRow> {
   const head = await untilNewLine(bytes);
-  const refusal = fileRefusal(head) ?? tabsIn(head, columns);
+  const refusal = fileRefusal(head) ?? tabsIn(head);
   if (refusal !== undefined) return yield faultyRow(0, undefined, refusal);
   let header: readonly string[] | undefined;
   let row = 0;
@@ -45,7 +40,7 @@ export async function* csvRows(
       const { line, fault } = record;
       if (fault !== undefined) return yield faultyRow(0, line, fault);
       header = record.cells.map((name) => name.trim());
-      const faults = headerFaults(header, columns);
+      const faults = headerFaults(header, required);
       if (faults.length > 0) return yield { row: 0, line, faults };
     } else if (isBlank(record)) {
       if (blank.length < MAX_FAULTS) blank.push(record);
@@ -98,20 +93,20 @@ function firstLineOf(head: Buffer): Buffer {
   return head.subarray(0, end < 0 ? head.length : end);
 }
 
-function tabsIn(head: Buffer, { known }: FileColumns): string | undefined {
+function tabsIn(head: Buffer): string | undefined {
   const names = firstLineOf(head).toString('latin1').replaceAll('"', '').split('\t');
-  return names.length > 1 && names.some((name) => known.includes(name.trim())) ? TABS : undefined;
+  return names.length > 1 && names.some((name) => COLUMNS.includes(name.trim())) ? TABS : undefined;
 }
 
-function headerFaults(header: readonly string[], { known, passedOver, required }: FileColumns): RowFault[] {
+function headerFaults(header: readonly string[], required: RequiredColumns): RowFault[] {
   // Without a header, the first row contains a password, which the response must not repeat.
-  if (!header.some((column) => known.includes(column)))
-    return [{ detail: `must be the header line, with the names ${known.join(', ')}` }];
+  if (!header.some((column) => COLUMNS.includes(column)))
+    return [{ detail: `must be the header line, with the names ${COLUMNS.join(', ')}` }];
   const missing = required.filter((columns) => !columns.some((column) => header.includes(column)));
   return [
     ...header.flatMap((column, index) => {
-      if (!known.includes(column) && !passedOver.includes(column)) {
-        const detail = `is not one of ${known.join(', ')}, nor another column of an export`;
+      if (!COLUMNS.includes(column) && !PASSED_OVER.includes(column)) {
+        const detail = `is not one of ${COLUMNS.join(', ')}, nor another column of an export`;
         return [{ column: column.slice(0, MAX_NAME), detail }];
       }
       return header.indexOf(column) < index ? [{ column, detail: 'must be given once' }] : [];

@@ -1,3 +1,5 @@
+import type { ImportedMemberDto, MemberDto } from '../../member/dto/member.dto.ts';
+
 /** A row of a file of any format. */
 export interface FileRow {
   /** The number of the row. 1 is the first row below the header. 0 is the header, or the file as a whole. */
@@ -12,6 +14,24 @@ export interface RowFault {
   readonly column?: string;
   readonly detail: string;
 }
+
+/** The columns that are read. */
+export const COLUMNS = [
+  'account',
+  'userName',
+  'password',
+  'name',
+  'departmentId',
+  'remark',
+  'passwordMobile',
+];
+/** The other columns of an export. They are ignored, because a file may be an export with changes. */
+export const PASSED_OVER = Object.keys({
+  ...{ memberId: 0, userId: 0, memberGlobalId: 0, enterpriseId: 0, departmentName: 0, assetNums: 0 },
+  ...{ lentLockNum: 0, online: 0, deleted: 0, createdAt: 0, updatedAt: 0, boundUserInfo: 0 },
+} satisfies Record<Exclude<keyof MemberDto, keyof ImportedMemberDto>, 0>);
+/** Lists of columns. A file must have at least one column of each list. */
+export type RequiredColumns = readonly (readonly string[])[];
 
 /** The most bytes of a row. It is far more than valid values need, but an exported row may have thousands of asset numbers. */
 export const MAX_ROW_BYTES = 64 * 1024;
