@@ -71,7 +71,7 @@ export class ImportsService {
     user: JobUser,
   ): Promise<never> {
     const { enterpriseGlobalId } = request;
-    assertReserved(await this.store.findRoom(this.#roomOf(request, randomId(), randomId())), true);
+    assertReserved(await this.store.reserve(this.#roomOf(request, randomId(), randomId()), true), true);
     const { plan, deleted } = await this.#plan(
       request,
       await this.#read(request, options.mode),

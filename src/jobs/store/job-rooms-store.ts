@@ -35,7 +35,11 @@ const DROP_JOB = sql`DELETE FROM jobs WHERE ${OF_JOB}`;
 
 export interface Wanted extends Reservation {
   readonly limit: JobRoom;
+  /** True to find out whether there is space, and reserve nothing. */
+  readonly isDryRun: boolean;
 }
+
+const RESERVED: Reserved = { kind: 'reserved' };
 
 /** Reserves space, one request at a time. If two requests ask for the last space, or for one enterprise, only one gets it. */
 export const reserve: Step<Wanted, Reserved> = {
@@ -51,25 +55,15 @@ export const reserve: Step<Wanted, Reserved> = {
     const { jobId, owner, enterpriseGlobalId: enterprise, caller, bytes } = wanted;
     const there = rowOf(own, jobId);
     const result = refusalOf(wanted, rowsAs<JobRow>(open), there, Number(room?.[0]?.['bytes']), now);
-    if (result) return { results: () => [result] };
+    if (result || wanted.isDryRun) return { results: () => [result ?? RESERVED] };
     const isTaken = there !== undefined && there.owner !== owner;
     return {
       writes: [
         ...(isTaken ? [DROP_CHUNKS.with({ jobId })] : []),
         RESERVE.with({ jobId, owner, enterprise, caller, bytes, now }),
       ],
-      results: () => [{ kind: 'reserved' }],
+      results: () => [RESERVED],
     };
-  },
-};
-
-/** Says what {@link reserve} would say, and reserves nothing. */
-export const findRoom: Step<Wanted, Reserved> = {
-  ...reserve,
-  name: 'find the room of an import',
-  decide: (wanted, found, now) => {
-    const { results } = reserve.decide(wanted, found, now);
-    return { ...(results && { results }) };
   },
 };
 

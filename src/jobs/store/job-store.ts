@@ -78,15 +78,11 @@ export class JobStore {
 
   /**
    * Reserves space. The same owner may reserve again, to keep its space for longer. One file reserves half of the space at most, because a
-   * file of unknown length reserves as much as the longest one, and could not be accepted otherwise.
+   * file of unknown length reserves as much as the longest one, and could not be accepted otherwise. A dry run reserves nothing.
    */
-  reserve(wanted: Reservation): Promise<Reserved> {
-    return this.database.step(rooms.reserve, this.#wanted(wanted));
-  }
-
-  /** Says what {@link reserve} would say, and reserves nothing. */
-  findRoom(wanted: Reservation): Promise<Reserved> {
-    return this.database.step(rooms.findRoom, this.#wanted(wanted));
+  reserve(wanted: Reservation, isDryRun = false): Promise<Reserved> {
+    const bytes = Math.min(wanted.bytes, this.room.unfinished / 2);
+    return this.database.step(rooms.reserve, { ...wanted, bytes, limit: this.room, isDryRun });
   }
 
   /**
@@ -228,11 +224,6 @@ export class JobStore {
   async sweep(): Promise<void> {
     const gatewayNow = Date.now();
     while (await this.database.step(sweep, { gatewayNow }));
-  }
-
-  #wanted(wanted: Reservation): rooms.Wanted {
-    const bytes = Math.min(wanted.bytes, this.room.unfinished / 2);
-    return { ...wanted, bytes, limit: this.room };
   }
 
   #sealed(jobId: string, chunk: number, { results, waiting }: StoredChunk) {
