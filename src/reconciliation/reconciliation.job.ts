@@ -58,7 +58,7 @@ export class ReconciliationJob implements OnApplicationBootstrap, BeforeApplicat
       if (!record || !SOUGHT.has(record.state)) return undefined;
       const sent = sentAt(record);
       // A task is due at once when it is added, which is earlier than the first attempt.
-      const isDue = this.times.due(Date.now() - sent) >= 0;
+      const isDue = this.times.next(sent, sent) <= Date.now();
       if (isDue && isSought(record) && (await this.reconciler.reconcile(name, over))) return undefined;
       const now = Date.now();
       return this.times.next(sent, now) - now;
