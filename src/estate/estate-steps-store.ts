@@ -13,7 +13,7 @@ import {
 } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 import { eventWrites } from '../events/log/event-store.ts';
-import { addTasksAt, heldTasks, holdIn } from '../tasks/task-store.ts';
+import { addTasks, heldTasks, holdIn } from '../tasks/task-store.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
 import type { EstateChange } from './estate-changes.ts';
 import { eventsOf, tellNobody, writtenOf } from './estate-events-store.ts';
@@ -80,14 +80,14 @@ export const want: Step<ReadingCall, undefined> = {
       const row = known.get(enterprise);
       const isWritten = why === 'written' && row !== undefined;
       if (isWritten && isWithin(ONE_WRITTEN_MS, row.seenAt))
-        return addTasksAt(LOOKS, [{ name: WRITTEN + enterprise, dueAt: row.seenAt + ONE_WRITTEN_MS }]);
+        return addTasks(LOOKS, [{ name: WRITTEN + enterprise, dueAt: row.seenAt + ONE_WRITTEN_MS }]);
       const isAsked = why === 'asked' && !isWithin(ONE_REFRESH_MS, row?.askedAt);
       const isNext = isWritten || isAsked;
       const task = { name: enterprise, ...(isNext && { dueAt: now + FIRST_MS }) };
       return [
         ...(row ? [] : [ADD.with({ enterprise, askedAt: why === 'written' ? BY_WRITE : 0 })]),
         ...(isAsked ? [ASKED.with({ enterprise, askedAt: now })] : []),
-        ...(isNext || !row ? addTasksAt(ESTATE, [task]) : []),
+        ...(isNext || !row ? addTasks(ESTATE, [task]) : []),
       ];
     });
     return { writes };

@@ -3,7 +3,7 @@ import { type Rows, rowsAs } from '../database/engine.ts';
 import { CONFIRMED } from '../database/identity.ts';
 import { type Columns, columnNames, rows, sql } from '../database/sql.ts';
 import { locked, type Decision, raise, type Step } from '../database/step.ts';
-import { addTasksAt, type NewTask } from '../tasks/task-store.ts';
+import { addTasks, type NewTask } from '../tasks/task-store.ts';
 import { BeginLimits, bytesOf, countedBytes, type NewRow } from './begin-limits.ts';
 import { eventWrites, type NewEvent } from '../events/log/event-store.ts';
 import { type Details, enterprisesOf, released, type State } from './ledger-record.ts';
@@ -165,7 +165,7 @@ class Beginning {
       ...(replaced.length > 0 ? [DELETE_NAMED.with(wanted(replaced))] : []),
       INSERT.with({ begun: fresh.map((begin) => this.#columnsOf(begin, day)) }),
       ...useWrites(uses),
-      ...addTasksAt(SCHEDULE, tasksOf(fresh)),
+      ...addTasks(SCHEDULE, tasksOf(fresh)),
       raise('begun', fresh.length),
       ...eventWrites(events),
       ...groupWrites(groups),

@@ -22,16 +22,14 @@ export interface NewTask {
   readonly dueAt?: number;
 }
 
-/** Returns the writes with which a step adds tasks. A task that exists already becomes due at once, and a task that is running runs once more. */
-export function addTasks(kind: string, names: readonly string[]): Query[] {
-  return addTasksAt(
-    kind,
-    names.map((name) => ({ name })),
-  );
-}
-
-export function addTasksAt(kind: string, added: readonly NewTask[]): Query[] {
-  return added.length === 0 ? [] : [{ ...ADD.with({ kind, added }), wakes: channelOf(kind) }];
+/**
+ * Returns the writes with which a step adds tasks. A name alone is a task that is due at once, even if it exists already. A task that is running
+ * runs once more.
+ */
+export function addTasks(kind: string, tasks: readonly (string | NewTask)[]): Query[] {
+  if (tasks.length === 0) return [];
+  const added = tasks.map((task) => (typeof task === 'string' ? { name: task } : task));
+  return [{ ...ADD.with({ kind, added }), wakes: channelOf(kind) }];
 }
 
 export function channelOf(kind: string): string {
@@ -46,14 +44,8 @@ export const add: Step<Pick<HeldTask, 'kind' | 'name'>, undefined> = {
   repeatable: true,
   decide: (added) => {
     const byKind = Map.groupBy(added, ({ kind }) => kind);
-    return {
-      writes: [...byKind].flatMap(([kind, tasks]) =>
-        addTasksAt(
-          kind,
-          tasks.map(({ name }) => ({ name })),
-        ),
-      ),
-    };
+    const namesOf = (tasks: readonly { name: string }[]) => tasks.map(({ name }) => name);
+    return { writes: [...byKind].flatMap(([kind, tasks]) => addTasks(kind, namesOf(tasks))) };
   },
 };
 
