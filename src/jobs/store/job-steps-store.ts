@@ -53,15 +53,7 @@ function heldStep<Input extends Held>(
     ...(rest.bytes && { bytes: rest.bytes }),
     ...(rest.guarded && { guarded: true }),
     repeatable: true,
-    look: (inputs) => [
-      heldTasks(
-        IMPORT,
-        inputs.map(({ jobId }) => jobId),
-      ),
-      ...lockJobs(inputs),
-      CONFIRMED.with(),
-      ...(rest.look?.(inputs) ?? []),
-    ],
+    look: (inputs) => [...lockWithTasks(inputs), CONFIRMED.with(), ...(rest.look?.(inputs) ?? [])],
     decide: (inputs, [tasks, jobs, confirmed, ...found], now) => {
       const [{ confirmedAt } = { confirmedAt: 0 }] = rowsAs<{ readonly confirmedAt: number }>(confirmed);
       const changes = inputs.map((input): Change => {
@@ -72,18 +64,25 @@ function heldStep<Input extends Held>(
         const held = { job, isLive: hold === 'live', now, confirmedAt };
         return mayLackCalls(held) && !rest.takes ? LOST : change(input, held, found);
       });
-      const events = changes.flatMap(({ event }) => event ?? []);
-      const begun = changes.filter(({ begins }) => begins).length;
-      return {
-        writes: [
-          ...changes.flatMap(({ writes }) => writes),
-          ...(begun > 0 ? [raise('begun', begun)] : []),
-          ...eventWrites(events),
-        ],
-        results: () => changes.map(({ result }) => result),
-      };
+      return { writes: writesOf(changes), results: () => changes.map(({ result }) => result) };
     },
   };
+}
+
+/** Locks the tasks of the jobs and then the jobs. Every step locks them in this order. */
+function lockWithTasks(given: readonly { readonly jobId: string }[]): Query[] {
+  const jobIds = given.map(({ jobId }) => jobId);
+  return [heldTasks(IMPORT, jobIds), ...lockJobs(given)];
+}
+
+function writesOf(changes: readonly Change[]): Query[] {
+  const events = changes.flatMap(({ event }) => event ?? []);
+  const begun = changes.filter(({ begins }) => begins).length;
+  return [
+    ...changes.flatMap(({ writes }) => writes),
+    ...(begun > 0 ? [raise('begun', begun)] : []),
+    ...eventWrites(events),
+  ];
 }
 
 const LOST: Change = { writes: [], result: 'lost' };
@@ -238,13 +237,7 @@ export const cancel: Step<Cancelled, undefined> = {
   key: ({ jobId }) => jobId,
   repeatable: true,
   pastLoss: true,
-  look: (given) => [
-    heldTasks(
-      IMPORT,
-      given.map(({ jobId }) => jobId),
-    ),
-    ...lockJobs(given),
-  ],
+  look: lockWithTasks,
   decide: (given, [, jobs], now) => {
     const changes = given.flatMap(({ jobId, seal }): Change[] => {
       const job = rowOf(jobs, jobId);
@@ -262,9 +255,6 @@ export const cancel: Step<Cancelled, undefined> = {
       // The job may wait for its next try.
       return [{ writes: [CANCEL.with({ jobId, now }), ...addTasks(IMPORT, [jobId])], result: 'done' }];
     });
-    const events = changes.flatMap(({ event }) => event ?? []);
-    return {
-      writes: [...changes.flatMap(({ writes }) => writes), ...eventWrites(events)],
-    };
+    return { writes: writesOf(changes) };
   },
 };

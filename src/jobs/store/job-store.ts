@@ -172,7 +172,7 @@ export class JobStore {
 
   /** Makes the process with this attempt the only one that may change the job. */
   async take(jobId: string, attempt: string): Promise<TakenJob> {
-    const result = await this.#step(steps.takeJob, { jobId, attempt });
+    const result = await this.database.step(steps.takeJob, { jobId, attempt });
     const [row] = await this.database.read<JobRow>(readJob(jobId));
     const job = row && this.#seal.record(row);
     // No gateway had its key in all the time for which it is kept. It would refuse every import of its enterprise.
@@ -190,12 +190,12 @@ export class JobStore {
    * because no call may arrive late.
    */
   begin(jobId: string, attempt: string, chunk: number, calls: number): Promise<StepResult> {
-    return this.#step(steps.begin, { jobId, attempt, chunk, calls });
+    return this.database.step(steps.begin, { jobId, attempt, chunk, calls });
   }
 
   /** Saves a chunk. May be repeated. `cancelled` means that the chunk is saved and the job is cancelled. */
   save({ jobId, attempt, chunk, counts, ...parts }: ChunkChange): Promise<StepResult> {
-    return this.#step(steps.save, {
+    return this.database.step(steps.save, {
       jobId,
       attempt,
       chunk,
@@ -207,12 +207,12 @@ export class JobStore {
 
   /** Records that the plan is made. The rows and the members to delete are in this many chunks. */
   prepared(jobId: string, attempt: string, chunks: number, total: number): Promise<StepResult> {
-    return this.#step(steps.prepared, { jobId, attempt, chunks, total });
+    return this.database.step(steps.prepared, { jobId, attempt, chunks, total });
   }
 
   finish(jobId: string, attempt: string, state: JobState, problem: ProblemBody | null): Promise<StepResult> {
     const sealed = this.#seal.problem(jobId, problem);
-    return this.#step(steps.finish, { jobId, attempt, state, problem: sealed, seal: this.#seal });
+    return this.database.step(steps.finish, { jobId, attempt, state, problem: sealed, seal: this.#seal });
   }
 
   /** Cancels a job. A job that has not begun ends at once. A running job ends when the calls that were sent are settled. */
@@ -231,9 +231,5 @@ export class JobStore {
       results: this.#seal.rows(jobId, chunk, 'results', results),
       waiting: waiting ? this.#seal.rows(jobId, chunk, 'waiting', waiting) : null,
     };
-  }
-
-  #step<Input>(step: Parameters<typeof this.database.step<Input, StepResult>>[0], input: Input) {
-    return this.database.step(step, input);
   }
 }
