@@ -1,7 +1,7 @@
 import type { Log } from '../observability/log.ts';
 import { problemDefinition } from '../problem/catalogue.ts';
-import { logFields, ProblemException } from '../problem/problem.exception.ts';
-import { asProblem } from '../upstream/problems/as-problem.ts';
+import { logFields, type ProblemException } from '../problem/problem.exception.ts';
+import { problemFrom } from '../upstream/problems/as-problem.ts';
 
 export type Settled<T> = { readonly value: T } | { readonly problem: ProblemException };
 
@@ -10,9 +10,7 @@ export async function settle<T>(call: Promise<T>): Promise<Settled<T>> {
   try {
     return { value: await call };
   } catch (error) {
-    const problem = asProblem(error);
-    if (problem instanceof ProblemException) return { problem };
-    throw error;
+    return { problem: problemFrom(error) };
   }
 }
 

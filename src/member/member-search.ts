@@ -8,7 +8,7 @@ import { type CallContext, isFresh, Progress } from '../request/call-context.ts'
 import { MemberList, type Part } from '../upstream/member-list.ts';
 import { type AskPage, violation } from '../upstream/member-pages.ts';
 import { PageLimit } from '../upstream/page-limit.ts';
-import { asProblem } from '../upstream/problems/as-problem.ts';
+import { problemFrom } from '../upstream/problems/as-problem.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import type { MemberPage } from '../upstream/wire/member.ts';
 import {
@@ -118,8 +118,7 @@ export class MemberSearch {
       for await (const { items } of this.allMembers(call, enterpriseGlobalId, { keyword: account }))
         if ((found = items.find(isWanted))) break;
     } catch (error) {
-      const problem = asProblem(error);
-      if (!(problem instanceof ProblemException) || problem.body.code !== 'upstream-rejected') throw error;
+      if (problemFrom(error).slug !== 'upstream-rejected') throw error;
     }
     if (found && isClear(found, CLEARABLE)) return found;
     let mayBeHidden: readonly ClearableField[] = CLEARABLE;

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
-import { asProblem } from '../upstream/problems/as-problem.ts';
+import { problemFrom } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../request/call-context.ts';
 import type { DryRun } from '../request/dry-run.ts';
 import { ifShown } from '../upstream/if-shown.ts';
@@ -136,9 +136,9 @@ export class MemberService {
     try {
       await send();
     } catch (error) {
-      const problem = asProblem(error);
-      if (!(problem instanceof ProblemException) || problem.body.outcome === 'unknown') throw error;
-      const isGone = problem.body.code === 'member-not-found';
+      const { slug, body } = problemFrom(error);
+      if (body.outcome === 'unknown') throw error;
+      const isGone = slug === 'member-not-found';
       // Another refusal says nothing about the earlier delete.
       if (isGone || !isRepeat) await this.unsettled.forget(enterpriseGlobalId, memberGlobalId);
       if (isGone && isRepeat) return;
@@ -149,11 +149,10 @@ export class MemberService {
 
   /** Shows the member who would be deleted, and the rights that would be lost with it. */
   async #showLeaving(dryRun: DryRun, call: CallContext, ids: EnterpriseMemberPath): Promise<void> {
-    const member = await this.search.getMember(call, ids).catch((error: unknown) => {
-      const problem = asProblem(error);
-      if (!(problem instanceof ProblemException) || problem.body.code === 'member-not-found') throw error;
-      return undefined;
-    });
+    const member = await ifShown(
+      () => this.search.getMember(call, ids),
+      ({ slug }) => slug === 'member-not-found',
+    );
     dryRun.add('member-removed', {
       ...ids,
       account: accountIn(member?.userName),

@@ -4,7 +4,7 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException, type UpstreamResponse } from '../problem/problem.exception.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
-import { asProblem } from '../upstream/problems/as-problem.ts';
+import { problemFrom } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../request/call-context.ts';
 import { type AssetContent, toAssetContent } from '../upstream/wire/instances.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
@@ -80,9 +80,8 @@ export class AssetContents {
     try {
       return await this.cache.read(source, call, fresh);
     } catch (error) {
-      const problem = asProblem(error);
-      if (problem instanceof ProblemException && REFUSALS.has(problem.slug))
-        return { ...NOT_SHOWN, refusal: problem.body.upstream };
+      const { slug, body } = problemFrom(error);
+      if (REFUSALS.has(slug)) return { ...NOT_SHOWN, refusal: body.upstream };
       throw error;
     }
   }

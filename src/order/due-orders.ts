@@ -8,7 +8,7 @@ import { NotDue } from '../order-ledger/write-recorder.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { mayEnd } from '../upstream/if-shown.ts';
-import { asProblem } from '../upstream/problems/as-problem.ts';
+import { asProblem, problemFrom } from '../upstream/problems/as-problem.ts';
 import { validBody } from '../validation/validation.guard.ts';
 import { PlaceOrderDto } from './dto/license-order.dto.ts';
 import { DueCallers } from './due-callers.ts';
@@ -64,8 +64,7 @@ export class DueOrders {
       if (leftMs === undefined) this.#hindered.delete(name);
       return leftMs;
     } catch (error) {
-      const problem = asProblem(error);
-      if (!(problem instanceof ProblemException)) throw error;
+      if (!(asProblem(error) instanceof ProblemException)) throw error;
       return LOOK_AGAIN_MS;
     }
   }
@@ -96,8 +95,7 @@ export class DueOrders {
       const problem =
         error instanceof NotDue
           ? new ProblemException('outcome-unknown', { detail: DOUBTFUL })
-          : asProblem(error);
-      if (!(problem instanceof ProblemException)) throw error;
+          : problemFrom(error);
       // Another replica was sending the order. It may have scheduled it again by now.
       if (problem.slug === 'request-in-progress') return LOOK_AGAIN_MS;
       const now = await this.ledger.read(name);

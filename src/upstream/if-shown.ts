@@ -1,5 +1,5 @@
-import { ProblemException } from '../problem/problem.exception.ts';
-import { asProblem } from './problems/as-problem.ts';
+import type { ProblemException } from '../problem/problem.exception.ts';
+import { problemFrom } from './problems/as-problem.ts';
 
 /** What a dry run reads for its effects; undefined where the platform does not show it. A problem that `isThrown` is thrown instead. */
 export async function ifShown<T>(
@@ -9,8 +9,7 @@ export async function ifShown<T>(
   try {
     return await read();
   } catch (error) {
-    const problem = asProblem(error);
-    if (!(problem instanceof ProblemException) || isThrown(problem)) throw error;
+    if (isThrown(problemFrom(error))) throw error;
     return undefined;
   }
 }

@@ -14,10 +14,10 @@ import {
   isGranted,
   Progress,
 } from '../../request/call-context.ts';
+import { problemFrom } from '../../upstream/problems/as-problem.ts';
 import type { JobRecord, JobUser, WaitingMember } from '../store/job-record.ts';
 import type { KnownMembers } from './known-members.ts';
 import { MemberDirectory } from './member-directory.ts';
-import { callProblem } from './row-outcomes.ts';
 
 /** The scope that an import needs for as long as it runs. */
 const SCOPE = 'members:write';
@@ -155,7 +155,7 @@ export class ImportCalls {
     try {
       await this.services.members.deleteMember(await this.#context(), ids);
     } catch (error) {
-      if (callProblem(error).body.code !== 'member-not-found') throw error;
+      if (problemFrom(error).body.code !== 'member-not-found') throw error;
     }
   }
 

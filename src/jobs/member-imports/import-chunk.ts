@@ -1,13 +1,13 @@
 import { describe } from '../../member/member-failure.ts';
 import { inOwnTrace } from '../../observability/tracing.ts';
 import type { ProblemException } from '../../problem/problem.exception.ts';
+import { problemFrom } from '../../upstream/problems/as-problem.ts';
 import type { ChunkRows, HeldJob } from '../store/held-job.ts';
 import type { WaitingRow } from '../store/job-record.ts';
 import type { ImportCalls } from './import-calls.ts';
 import { OpenRows } from './open-rows.ts';
 import { afterRefusal, partsOf } from './refused-parts.ts';
 import {
-  callProblem,
   codeOfUnmapped,
   isChange,
   isFinal,
@@ -95,7 +95,7 @@ export class ImportChunk {
       const problem = await this.#add();
       return problem ?? (await this.#changeOneByOne());
     } catch (error) {
-      return callProblem(error);
+      return problemFrom(error);
     }
   }
 
@@ -197,7 +197,7 @@ export class ImportChunk {
           });
       }
     } catch (error) {
-      const problem = callProblem(error);
+      const problem = problemFrom(error);
       if (problem.body.outcome === 'unknown') for (const { at } of rows) this.#doubt(at, problem.body.code);
       return problem;
     }
@@ -246,7 +246,7 @@ export class ImportChunk {
         try {
           this.#rows.settle(row.at, await this.#change(row));
         } catch (error) {
-          last = callProblem(error);
+          last = problemFrom(error);
           const { code, outcome } = last.body;
           const by = codeOfUnmapped(last);
           if (by !== undefined) this.#rows.doubt(row.at, afterRefusal(row, 1, by, false));

@@ -1,11 +1,12 @@
 import { sameCase } from '../../member/account-suffix.ts';
 import { inOwnTrace } from '../../observability/tracing.ts';
 import { ProblemException } from '../../problem/problem.exception.ts';
+import { problemFrom } from '../../upstream/problems/as-problem.ts';
 import type { ChunkRows, HeldJob } from '../store/held-job.ts';
 import { type ImportOptions, ROWS_PER_CHUNK, type RowResult, type WaitingRow } from '../store/job-record.ts';
 import type { ImportCalls } from './import-calls.ts';
 import type { KnownMember, KnownMembers } from './known-members.ts';
-import { callProblem, PERHAPS_ADDED } from './row-outcomes.ts';
+import { PERHAPS_ADDED } from './row-outcomes.ts';
 import { asKnown, existsAlready, RowPlanner } from './row-plan.ts';
 
 /**
@@ -124,7 +125,7 @@ async function readMembers(
   try {
     return await inOwnTrace('import', () => calls.all(accounts), held.job.definition.trace);
   } catch (error) {
-    const problem = callProblem(error);
+    const problem = problemFrom(error);
     const { outcome, status } = problem.body;
     throw held.isOverdue || outcome !== 'not_processed' || status < 500 ? problem : held.tryLater(problem);
   }

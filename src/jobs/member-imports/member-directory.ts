@@ -4,8 +4,9 @@ import type { ListedMember } from '../../member/member.mapper.ts';
 import { MemberSearch } from '../../member/member-search.ts';
 import type { CallContext } from '../../request/call-context.ts';
 import { PlatformReadings } from '../../upstream/platform-readings.ts';
+import { problemFrom } from '../../upstream/problems/as-problem.ts';
 import { KnownMembers } from './known-members.ts';
-import { callProblem, refusesRows } from './row-outcomes.ts';
+import { refusesRows } from './row-outcomes.ts';
 
 /** Two pages at a time halve the time of a list, and leave the platform able to serve other requests. */
 const PAGES_AT_A_TIME = 2;
@@ -88,7 +89,7 @@ export class MemberDirectory {
         if (items.some(({ memberGlobalId }) => memberGlobalId === wanted.memberGlobalId)) return true;
       return false;
     } catch (error) {
-      if (refusesRows(callProblem(error))) return false;
+      if (refusesRows(problemFrom(error))) return false;
       throw error;
     }
   }

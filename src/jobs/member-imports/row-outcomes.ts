@@ -1,5 +1,4 @@
-import { ProblemException } from '../../problem/problem.exception.ts';
-import { asProblem } from '../../upstream/problems/as-problem.ts';
+import type { ProblemException } from '../../problem/problem.exception.ts';
 import type { RowResult, WaitingRow } from '../store/job-record.ts';
 import type { KnownMembers } from './known-members.ts';
 
@@ -106,10 +105,3 @@ export const PERHAPS_ADDED = {
   message:
     'A member with this account is there. The database has lost records of this import, so it is unknown whether the import added the member.',
 } as const satisfies RowOutcome;
-
-/** Returns the problem of a failed call. It throws a failure of the gateway itself: the job is then tried again. */
-export function callProblem(error: unknown): ProblemException {
-  const problem = asProblem(error);
-  if (problem instanceof ProblemException) return problem;
-  throw error;
-}

@@ -23,6 +23,13 @@ export function asProblem(error: unknown): unknown {
   return error;
 }
 
+/** Returns the problem of a failed call. Throws a failure of the gateway itself. */
+export function problemFrom(error: unknown): ProblemException {
+  const known = asProblem(error);
+  if (known instanceof ProblemException) return known;
+  throw error;
+}
+
 const NO_TOKEN =
   'The token endpoint of the platform gives the gateway no access token. Nothing was sent to the platform.';
 
