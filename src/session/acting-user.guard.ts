@@ -20,30 +20,26 @@ export class ActingUserGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const { headers, stages } = context.switchToHttp().getRequest<FastifyRequest>();
     const { actsAsUser, looksUpAsUser } = stages.get('authorised').policy;
-    const alias = looksUpAsUser ? headers['x-acting-user'] : undefined;
+    // Node joins the values of a repeated header.
+    const given = headers as Readonly<Record<string, string | undefined>>;
+    const alias = actsAsUser || looksUpAsUser ? given['x-acting-user'] : undefined;
+    const sessionId = actsAsUser ? given['x-session-id'] : undefined;
     if (!actsAsUser && alias === undefined) {
       stages.pass('acting', { user: undefined });
       return true;
     }
-    const { caller } = stages.get('identified');
-    if (!actsAsUser) {
-      stages.pass('acting', { user: this.#byAlias(caller, String(alias)) });
-      return true;
-    }
-    return this.#user(headers, caller).then((user) => {
+    return this.#user(stages.get('identified').caller, alias, sessionId).then((user) => {
       stages.pass('acting', { user });
       return true;
     });
   }
 
-  async #user(headers: FastifyRequest['headers'], caller: Caller): Promise<ActingUser> {
-    const alias = headers['x-acting-user'];
-    const sessionId = headers['x-session-id'];
+  async #user(caller: Caller, alias: string | undefined, sessionId: string | undefined): Promise<ActingUser> {
     if (alias !== undefined && sessionId !== undefined)
       throw invalidAlias('must not be given together with X-Session-Id');
     return sessionId === undefined
-      ? this.#byAlias(caller, alias as string | undefined)
-      : this.sessions.actingUser(String(sessionId), caller.name);
+      ? this.#byAlias(caller, alias)
+      : this.sessions.actingUser(sessionId, caller.name);
   }
 
   #byAlias({ grants }: Caller, given: string | undefined): ActingUser {
