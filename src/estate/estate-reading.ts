@@ -9,6 +9,7 @@ import type { CallContext } from '../request/call-context.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
 import { TokenFailure } from '../token/token-failure.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { chunksOf } from '../shared/chunks-of.ts';
 import { changesIn, type Comparison, makesEvents } from './estate-changes.ts';
 import { EstateDirectory } from './estate-directory.ts';
 import { EstatePlatform } from './estate-platform.ts';
@@ -241,8 +242,7 @@ export class EstateReading {
       changes: gone.flatMap(([, old]) => changesIn(reading, old, undefined)),
     });
     const known = assets.filter(({ isWaiting }) => !isWaiting).map(({ held }) => held);
-    for (let at = 0; at < known.length; at += ASSETS_PER_STEP) {
-      const kept = known.slice(at, at + ASSETS_PER_STEP);
+    for (const kept of chunksOf(known, ASSETS_PER_STEP)) {
       const changes = kept.flatMap((held) => changesIn(reading, before.get(held.asset.assetId), held));
       await this.#change(hold, { kept, changes });
     }

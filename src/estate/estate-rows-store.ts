@@ -7,6 +7,7 @@ import type { Step } from '../database/step.ts';
 import { sealedHead } from '../kit/sealed-store/sealed-store.ts';
 import { isDue } from '../tasks/task-store.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
+import { chunksOf } from '../shared/chunks-of.ts';
 import { idsOfHeld } from './estate-changes.ts';
 import { type NotedWrite, noteWrites, writtenOf } from './estate-events-store.ts';
 import type { EstateEnterprise, EstateState, HeldAsset } from './estate-row.ts';
@@ -131,10 +132,8 @@ export class EstateRowsStore {
    */
   async written(enterprise: string, assets: readonly HeldAsset[]): Promise<ReadonlyMap<string, number>> {
     const found = new Map<string, number>();
-    for (let at = 0; at < assets.length; at += ASSETS_PER_LOOK) {
-      const ids = assets
-        .slice(at, at + ASSETS_PER_LOOK)
-        .map((held) => [held.asset.assetId, idsOfHeld(enterprise, held)] as const);
+    for (const some of chunksOf(assets, ASSETS_PER_LOOK)) {
+      const ids = some.map((held) => [held.asset.assetId, idsOfHeld(enterprise, held)] as const);
       const noted = await this.database.read<NotedWrite>(
         writtenOf(
           this.texts,

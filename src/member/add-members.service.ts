@@ -20,6 +20,7 @@ import {
 } from '../upstream/wire/member.ts';
 import { readObject } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/scalars.ts';
+import { chunksOf } from '../shared/chunks-of.ts';
 import type {
   AddMembersDto,
   AddMembersResultDto,
@@ -73,7 +74,7 @@ export class AddMembersService {
       throw new ProblemException('validation-failed', {
         errors: masked.map((index) => ({ pointer: `/members/${index}/passwordMobile`, detail: MASKED })),
       });
-    const chunks = chunksOf(members);
+    const chunks = chunksOf(members, ROWS_PER_CALL);
     const limit = pLimit(CALLS_AT_A_TIME);
     const results = await limit.map(chunks, (rows, index) =>
       settle(this.addRows(call, enterpriseGlobalId, rows, index * ROWS_PER_CALL)).catch((fault: unknown) => {
@@ -113,12 +114,6 @@ export class AddMembersService {
     if (added.suffix) await this.suffixes.learn(enterpriseGlobalId, added.suffix);
     return added;
   }
-}
-
-function chunksOf(members: readonly NewMemberDto[]): NewMemberDto[][] {
-  return Array.from({ length: Math.ceil(members.length / ROWS_PER_CALL) }, (_, index) =>
-    members.slice(index * ROWS_PER_CALL, (index + 1) * ROWS_PER_CALL),
-  );
 }
 
 /** True if the problem of the first call says all that the others say. `problems` has that of each call, in order. */

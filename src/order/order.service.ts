@@ -14,6 +14,7 @@ import type { WireBindRequest, WireEnterpriseRequest, WireLockRequest } from '..
 import { pageOf } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
+import { chunksOf } from '../shared/chunks-of.ts';
 import type { AssetDto, AssetPageDto, SoughtAssetPath, ListAssetsQuery } from './dto/asset.dto.ts';
 import type {
   BindCustomerDto,
@@ -153,10 +154,7 @@ export class OrderService {
     const { assetNums, operatorIdentity = call.caller.name } = locks;
     const notFound = call.authorisedIds?.notFound;
     const sent = notFound ? assetNums.filter((assetNum) => !notFound.has(assetNum)) : assetNums;
-    const most = this.readings.of('maxLocksPerCall') ?? sent.length;
-    const parts = Array.from({ length: Math.ceil(sent.length / most) }, (_, part) =>
-      sent.slice(part * most, (part + 1) * most),
-    );
+    const parts = chunksOf(sent, this.readings.of('maxLocksPerCall') ?? sent.length);
     if (call.dryRun) await this.#showLocks(call.dryRun, call, operation, enterpriseGlobalId, sent);
     // If a later call fails, the status of its locks is `unknown`.
     const results = await this.#inTurn(parts, (part) => {

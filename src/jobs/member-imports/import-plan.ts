@@ -2,6 +2,7 @@ import { sameCase } from '../../member/account-suffix.ts';
 import { inOwnTrace } from '../../observability/tracing.ts';
 import { ProblemException } from '../../problem/problem.exception.ts';
 import { problemFrom } from '../../upstream/problems/as-problem.ts';
+import { chunksOf } from '../../shared/chunks-of.ts';
 import type { ChunkRows, HeldJob } from '../store/held-job.ts';
 import { type ImportOptions, ROWS_PER_CHUNK, type RowResult, type WaitingRow } from '../store/job-record.ts';
 import type { ImportCalls } from './import-calls.ts';
@@ -71,8 +72,7 @@ export async function makePlan(
   // Only a complete file shows who is missing from it.
   const deletions = isComplete ? surplus(members, planner, definition, definition.user.username) : [];
   let { chunks } = held.job;
-  for (let from = 0; from < deletions.length; from += ROWS_PER_CHUNK)
-    await held.save(chunks++, deletionRows(deletions.slice(from, from + ROWS_PER_CHUNK)));
+  for (const some of chunksOf(deletions, ROWS_PER_CHUNK)) await held.save(chunks++, deletionRows(some));
   await held.prepared(chunks, total + deletions.length);
   return chunks;
 }

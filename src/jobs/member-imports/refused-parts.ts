@@ -1,3 +1,4 @@
+import { chunksOf } from '../../shared/chunks-of.ts';
 import type { WaitingRow } from '../store/job-record.ts';
 
 /** The most rows of a call that is divided no further, unless that has helped. */
@@ -6,9 +7,7 @@ const FEW = 25;
 /** Divides rows into the parts that are sent in one call each. Rows of a refused call are in smaller parts. */
 export function partsOf(rows: readonly WaitingRow[]): (readonly WaitingRow[])[] {
   const bySize = Map.groupBy(rows, ({ refused }) => refused?.next ?? rows.length);
-  return [...bySize].flatMap(([size, all]) =>
-    Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size)),
-  );
+  return [...bySize].flatMap(([size, all]) => chunksOf(all, size));
 }
 
 /**
