@@ -57,12 +57,12 @@ export class OverviewService {
       ),
     ]);
     const sections = { members, assetNums, lentLocks, assets };
-    const unreachable = overviewSections.flatMap((section) => {
+    const unreachable = overviewSections.words.flatMap((section) => {
       const result = sections[section];
       return 'problem' in result ? [{ section, problem: result.problem }] : [];
     });
     const [first] = unreachable;
-    if (first && unreachable.length === overviewSections.length) throw first.problem;
+    if (first && unreachable.length === overviewSections.words.length) throw first.problem;
     for (const { section, problem } of unreachable) logPartial(this.log, call.requestId, section, problem);
     return {
       enterpriseGlobalId,

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Count, OpenWord } from '../../operation/response-fields.ts';
 import { problemCodes } from '../../problem/catalogue.ts';
-import { enumeration } from '../../shared/enumeration.ts';
+import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 
 @ApiSchema({ description: 'Counts of members' })
 export class MemberCountsDto {
@@ -59,14 +59,16 @@ export class AssetCountsDto {
   expiringSoon!: number;
 }
 
-export const overviewSections = ['members', 'assetNums', 'lentLocks', 'assets'] as const;
-export type OverviewSection = (typeof overviewSections)[number];
-const sections = enumeration('OverviewSection', overviewSections, 'A section of the overview');
+export const overviewSections = enumeration(
+  'OverviewSection',
+  ['members', 'assetNums', 'lentLocks', 'assets'],
+  'A section of the overview',
+);
 
 @ApiSchema({ description: 'A section of the overview whose read failed' })
 export class UnreachableSectionDto {
-  @OpenWord(sections, 'The section that is null')
-  section!: OverviewSection;
+  @OpenWord(overviewSections, 'The section that is null')
+  section!: WordOf<typeof overviewSections>;
 
   @OpenWord(problemCodes, 'The code of the problem of the failed read')
   code!: string;
