@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EstateConfig } from '../config/app-config.ts';
+import { pageWith } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../request/call-context.ts';
 import type {
@@ -39,8 +40,7 @@ export class EstateService {
       this.lists.page(query, sort, (page - 1) * pageSize, pageSize),
       this.#incomplete(query),
     ]);
-    const totalPages = Math.ceil(total / pageSize);
-    return { page: { items: found.map(toRow), page, pageSize, total, totalPages }, incomplete };
+    return { page: pageWith(found.map(toRow), total, wanted), incomplete };
   }
 
   /** The same rows, without pages. */

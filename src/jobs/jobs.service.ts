@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
+import { pageWith } from '../operation/page.dto.ts';
 import { eventText, Watchers } from '../operation/watchers.ts';
 import { type CallContext, type Grants, isGranted } from '../request/call-context.ts';
 import { type JobDto, type JobPageDto, type JobRowDto, type ListJobsQuery, toJob } from './dto/job.dto.ts';
@@ -36,16 +37,14 @@ export class JobsService {
     return toJob(await this.find(jobId, caller.grants));
   }
 
-  async listJobs(
-    { state, enterpriseGlobalId, page, pageSize }: ListJobsQuery,
-    { caller }: CallContext,
-  ): Promise<JobPageDto> {
+  async listJobs(query: ListJobsQuery, { caller }: CallContext): Promise<JobPageDto> {
+    const { state, enterpriseGlobalId, page, pageSize } = query;
     const granted = caller.grants.enterprises;
     const own = granted.has('*') ? undefined : granted;
     // The tenancy guard has refused an enterprise that is not granted.
     const enterprises = enterpriseGlobalId === undefined ? own : new Set([enterpriseGlobalId]);
     const { jobs, total } = await this.store.list({ enterprises, state }, (page - 1) * pageSize, pageSize);
-    return { items: jobs.map(toJob), page, pageSize, total, totalPages: Math.ceil(total / pageSize) };
+    return pageWith(jobs.map(toJob), total, query);
   }
 
   /**

@@ -33,13 +33,16 @@ export abstract class PageDto {
 }
 
 /** Returns one page of a whole list. */
-export function pageOf<T>(list: readonly T[], { page, pageSize }: PageQuery): PageDto & { items: T[] } {
-  const first = (page - 1) * pageSize;
-  return {
-    items: list.slice(first, first + pageSize),
-    page,
-    pageSize,
-    total: list.length,
-    totalPages: Math.ceil(list.length / pageSize),
-  };
+export function pageOf<T>(list: readonly T[], query: PageQuery): PageDto & { items: T[] } {
+  const first = (query.page - 1) * query.pageSize;
+  return pageWith(list.slice(first, first + query.pageSize), list.length, query);
+}
+
+/** Returns a page with these items of a list that has `total` of them. */
+export function pageWith<T>(
+  items: T[],
+  total: number,
+  { page, pageSize }: PageQuery,
+): PageDto & { items: T[] } {
+  return { items, page, pageSize, total, totalPages: Math.ceil(total / pageSize) };
 }

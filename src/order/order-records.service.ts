@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderConfig } from '../config/app-config.ts';
+import { pageOf, pageWith } from '../operation/page.dto.ts';
 import { canonical } from '../order-ledger/fingerprint.ts';
 import {
   enterprisesOf,
@@ -79,8 +80,7 @@ export class OrderRecordsService {
     const { records, total } = await oneAtATime(() =>
       this.ledger.list(query, (page - 1) * pageSize, pageSize, abandon),
     );
-    const items = records.map(toOrderRecord);
-    return { items, page, pageSize, total, totalPages: Math.ceil(total / pageSize) };
+    return pageWith(records.map(toOrderRecord), total, wanted);
   }
 
   /** Returns a page with the one order, if the caller may see it and it matches the other filters. */
@@ -88,15 +88,14 @@ export class OrderRecordsService {
     wanted: ListOrdersQuery & { channelOrderId: string },
     grants: Grants,
   ): Promise<OrderPageDto> {
-    const { channelCode, channelOrderId, page, pageSize } = wanted;
+    const { channelCode, channelOrderId } = wanted;
     if (channelCode === undefined)
       throw new ProblemException('validation-failed', {
         errors: [{ parameter: 'channelCode', detail: 'must be given with channelOrderId' }],
       });
     const record = await this.ledger.read(orderName(channelCode, channelOrderId), only(grants.enterprises));
     const orders = record && isVisible(record, grants) && isWanted(record, wanted) ? [record] : [];
-    const items = page === 1 ? orders.map(toOrderRecord) : [];
-    return { items, page, pageSize, total: orders.length, totalPages: orders.length };
+    return pageOf(orders.map(toOrderRecord), wanted);
   }
 
   async cancelOrder(call: CallContext, path: OrderPath): Promise<void> {

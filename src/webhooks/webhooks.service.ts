@@ -4,7 +4,7 @@ import type { CallContext } from '../request/call-context.ts';
 import { CallerRegistry } from '../caller/caller.registry.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { EventsService } from '../events/events.service.ts';
-import { pageOf, type PageQuery } from '../operation/page.dto.ts';
+import { pageOf, type PageQuery, pageWith } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { onBehalfOf } from './delivery/delivery-rules.ts';
 import { Destinations } from './delivery/destinations.ts';
@@ -158,13 +158,10 @@ export class WebhooksService {
     const states = state === undefined ? deliveryStates.words : [state];
     const { found, total } = await this.store.deliveries(webhookId, states, (page - 1) * pageSize, pageSize);
     const subjects = await this.events.subjects([...found.keys()], { grants: caller.grants });
-    return {
-      items: [...found].map(([id, delivery]) => toDelivery(webhook, id, subjects.get(id) ?? null, delivery)),
-      page,
-      pageSize,
-      total,
-      totalPages: Math.ceil(total / pageSize),
-    };
+    const items = Array.from(found, ([id, delivery]) =>
+      toDelivery(webhook, id, subjects.get(id) ?? null, delivery),
+    );
+    return pageWith(items, total, query);
   }
 
   async redeliver({ caller }: CallContext, webhookId: string, eventId: string): Promise<void> {
