@@ -1,5 +1,4 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { EnterprisePath } from '../../operation/enterprise-path.dto.ts';
 import { Count, OpenWord, Time } from '../../operation/response-fields.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { outcomes, problemCodes } from '../../problem/catalogue.ts';
@@ -25,8 +24,6 @@ import { type CellForm, cellForms } from '../../operation/row-stream.ts';
 const EXAMPLE_JOB = 'qMPWvUsoAeaDlpuX96LUZA';
 const CELLS = { description: 'Without effect on NDJSON. `text` is not for programs, nor to import again' };
 const MAX_DELETES = 1_000_000;
-
-export class ImportPath extends EnterprisePath {}
 
 export class ImportQuery {
   /** How rows are handled whose account exists. */

@@ -2,6 +2,7 @@ import { Controller, Get, Param, Post, Query, type StreamableFile } from '@nestj
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
 import { ImportedMemberDto, MemberDto } from '../../member/dto/member.dto.ts';
 import { MemberSearch } from '../../member/member-search.ts';
+import { EnterprisePath } from '../../operation/enterprise-path.dto.ts';
 import { Operation } from '../../operation/operation.decorator.ts';
 import {
   Call,
@@ -11,7 +12,7 @@ import {
   UploadedFile,
 } from '../../request/request-stages.ts';
 import type { CallContext } from '../../request/call-context.ts';
-import { ExportQuery, ImportPath, ImportQuery, JobDto, jobLocation } from '../dto/job.dto.ts';
+import { ExportQuery, ImportQuery, JobDto, jobLocation } from '../dto/job.dto.ts';
 import { ImportsService } from './imports.service.ts';
 import { ROW_TYPES, rowStream } from '../../operation/row-stream.ts';
 
@@ -66,7 +67,7 @@ export class MemberImportsController {
   @Post('member-imports')
   async importMembers(
     @Call() call: CallContext,
-    @Param() { enterpriseGlobalId }: ImportPath,
+    @Param() { enterpriseGlobalId }: EnterprisePath,
     @Query() query: ImportQuery,
     @UploadedFile() file: RequestFile | undefined,
     @HeaderValue('x-session-id') sessionId: string | undefined,
@@ -96,7 +97,7 @@ export class MemberImportsController {
   @Get('members/export')
   exportMembers(
     @Call() call: CallContext,
-    @Param() { enterpriseGlobalId }: ImportPath,
+    @Param() { enterpriseGlobalId }: EnterprisePath,
     @Query() { cells, ...filter }: ExportQuery,
     @HeaderValue('accept') accept?: string,
   ): Promise<StreamableFile> {
