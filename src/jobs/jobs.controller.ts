@@ -166,11 +166,10 @@ export class JobsController {
     @Call() call: CallContext,
     @Param() { jobId }: JobPath,
     @UploadedFile() file: RequestFile | undefined,
-    @HeaderValue('x-session-id') sessionId: string | undefined,
     @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<JobDto> {
     const job = await this.jobs.find(jobId, call.caller.grants);
-    return this.imports.retryJob(job, this.jobs.results(job), { call, file, sessionId, idempotencyKey });
+    return this.imports.retryJob(job, this.jobs.results(job), { call, file, idempotencyKey });
   }
 
   @Operation({

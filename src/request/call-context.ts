@@ -9,6 +9,10 @@ export interface ActingUser {
   readonly kind: 'alias' | 'session';
   /** The alias. Absent for the user of a session. */
   readonly alias?: string;
+  /** The session of the user, which a job keeps. Absent for the user of an alias. It is a secret: no log and no key may have it. */
+  readonly sessionId?: string;
+  /** The account of the user on the platform. */
+  readonly username: string;
   /** A name that distinguishes users in cache keys and metrics. It contains no secret and no session id. */
   readonly name: string;
   /** Returns a usable token at once if the process holds one. Otherwise it resolves within `waitMs`, or throws a token failure. */

@@ -68,12 +68,15 @@ export class SessionService {
   async actingUser(sessionId: string, caller: string): Promise<ActingUser> {
     const stored = await this.find(sessionId, caller);
     const { key } = stored;
+    const { username } = stored.record;
     let { token } = stored.record;
     // From here on the monotonic clock of this process is used, because a request is short.
     let tokenEndsAt = performance.now() + tokenLeftMs(stored);
     let refusedVersion: string | undefined;
     return {
       kind: 'session',
+      sessionId,
+      username,
       name: key,
       token: async (waitMs) => {
         if (token.version === refusedVersion || performance.now() >= tokenEndsAt) {

@@ -63,6 +63,7 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
     return {
       kind: 'alias',
       alias,
+      username: principal.username,
       // The name contains the account, so that the cache distinguishes the users when an alias gets another account.
       name: `${alias}=${principal.username}`,
       token: (waitMs) => this.tokens.get(principal, waitMs),

@@ -42,16 +42,6 @@ export class JobUsers {
     return this.callers.standingOf({ caller, scope: SCOPE, byToken: false }) !== undefined;
   }
 
-  async userOf({ caller, user }: CallContext, sessionId: string | undefined): Promise<JobUser> {
-    if (!user) throw new Error('an import acts as a user');
-    if (user.kind === 'session' && sessionId !== undefined) {
-      const { record } = await this.sessions.find(sessionId, caller.name);
-      return { sessionId, username: record.username };
-    }
-    const [alias = '', username = ''] = user.name.split(/=(.*)/s);
-    return { alias, username };
-  }
-
   /**
    * Returns the context of a job. It is bound to the enterprise, whose list contains all ids. Throws if the caller or the user has lost its
    * rights, or if the session has ended.
@@ -88,13 +78,20 @@ export class JobUsers {
     if ('sessionId' in user) return this.sessions.actingUser(user.sessionId, caller);
     const found = this.aliases.find(user.alias);
     // An alias that now has another account is a different user.
-    if (!found || found.name !== `${user.alias}=${user.username}`)
+    if (!found || found.username !== user.username)
       throw missingRight(
         'The acting user of this import is not configured any more.',
         this.aliases.hasReadSince(createdAt),
       );
     return found;
   }
+}
+
+/** Returns the user of a request in the form that a job keeps. */
+export function jobUserOf({ user }: CallContext): JobUser {
+  if (!user) throw new Error('an import acts as a user');
+  const { alias = '', sessionId, username } = user;
+  return sessionId === undefined ? { alias, username } : { sessionId, username };
 }
 
 @Injectable()

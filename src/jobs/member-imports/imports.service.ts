@@ -13,7 +13,6 @@ import {
   isEnded,
   type JobDefinition,
   type JobRecord,
-  type JobUser,
   type NumberedResult,
   ROWS_PER_CHUNK,
   unpacked,
@@ -22,7 +21,7 @@ import {
 import { JobStore } from '../store/job-store.ts';
 import type { Reservation, Reserved } from '../store/stored-job.ts';
 import { type CheckedFile, readFile } from './checked-file.ts';
-import { JobUsers } from './import-calls.ts';
+import { JobUsers, jobUserOf } from './import-calls.ts';
 import { accountsGivenIn, surplus } from './import-plan.ts';
 import type { KnownMember } from './known-members.ts';
 import { MemberDirectory } from './member-directory.ts';
@@ -42,7 +41,6 @@ export interface ImportRequest {
   readonly call: CallContext;
   readonly enterpriseGlobalId: string;
   readonly file: RequestFile | undefined;
-  readonly sessionId: string | undefined;
   readonly idempotencyKey: string | undefined;
 }
 
@@ -58,26 +56,15 @@ export class ImportsService {
 
   async importMembers(request: ImportRequest, query: ImportQuery): Promise<JobDto> {
     const options = optionsOf(query);
-    const user = await this.users.userOf(request.call, request.sessionId);
     const { dryRun } = request.call;
-    if (dryRun) return this.#dryRun(dryRun, request, options, user);
-    return this.#accept(request, options, user);
+    return dryRun ? this.#dryRun(dryRun, request, options) : this.#accept(request, options);
   }
 
-  async #dryRun(
-    dryRun: DryRun,
-    request: ImportRequest,
-    options: ImportOptions,
-    user: JobUser,
-  ): Promise<never> {
+  async #dryRun(dryRun: DryRun, request: ImportRequest, options: ImportOptions): Promise<never> {
     const { enterpriseGlobalId } = request;
     assertReserved(await this.store.reserve(this.#roomOf(request, randomId(), randomId()), true), true);
-    const { plan, deleted } = await this.#plan(
-      request,
-      await this.#read(request, options.mode),
-      options,
-      user,
-    );
+    const file = await this.#read(request, options.mode);
+    const { plan, deleted } = await this.#plan(request, file, options);
     for (const { memberGlobalId, account } of deleted)
       dryRun.add('member-removed', { enterpriseGlobalId, memberGlobalId, account });
     const calls = { addMembers: plan.add, editMember: plan.update, deleteMember: deleted.length };
@@ -101,14 +88,12 @@ export class ImportsService {
       const { account, inFile = account, status } = result;
       if (row !== null && AGAIN.has(status)) for (const name of [account, inFile]) wanted.add(sameCase(name));
     }
-    const user = await this.users.userOf(request.call, request.sessionId);
-    return this.#accept({ ...request, enterpriseGlobalId }, { mode, deletes: undefined }, user, wanted);
+    return this.#accept({ ...request, enterpriseGlobalId }, { mode, deletes: undefined }, wanted);
   }
 
   async #accept(
     request: ImportRequest,
     options: ImportOptions,
-    user: JobUser,
     wanted?: ReadonlySet<string>,
   ): Promise<JobDto> {
     const { call, enterpriseGlobalId } = request;
@@ -120,12 +105,12 @@ export class ImportsService {
     let made: JobRecord | 'unknown';
     try {
       const file = await this.#read(request, options.mode, wanted);
-      if (options.deletes) await this.#plan(request, file, options, user);
+      if (options.deletes) await this.#plan(request, file, options);
       assertReserved(await this.store.reserve(room));
       const definition: JobDefinition = {
         ...named,
         isScoped: this.users.hasScope(named.caller),
-        user,
+        user: jobUserOf(call),
         requestId: call.requestId,
         trace: call.trace,
         ...options,
@@ -161,7 +146,6 @@ export class ImportsService {
     { call, enterpriseGlobalId }: ImportRequest,
     { chunks }: CheckedFile,
     options: ImportOptions,
-    { username }: JobUser,
   ): Promise<{ readonly plan: ImportPlan; readonly deleted: readonly KnownMember[] }> {
     const slices = new Slices();
     const accounts = new Set<string>();
@@ -185,7 +169,7 @@ export class ImportsService {
         else plan.unchanged++;
       }
     }
-    const deleted = surplus(members, planner, options, username);
+    const deleted = surplus(members, planner, options, jobUserOf(call).username);
     return { plan: { ...plan, delete: deleted.map(({ account }) => account), impossible }, deleted };
   }
 

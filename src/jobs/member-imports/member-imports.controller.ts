@@ -70,10 +70,9 @@ export class MemberImportsController {
     @Param() { enterpriseGlobalId }: EnterprisePath,
     @Query() query: ImportQuery,
     @UploadedFile() file: RequestFile | undefined,
-    @HeaderValue('x-session-id') sessionId: string | undefined,
     @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<JobDto> {
-    return this.imports.importMembers({ call, enterpriseGlobalId, file, sessionId, idempotencyKey }, query);
+    return this.imports.importMembers({ call, enterpriseGlobalId, file, idempotencyKey }, query);
   }
 
   @Operation({
