@@ -10,6 +10,7 @@ import { add } from '../tasks/task-store.ts';
 import { type TaskHold, TaskWorker } from '../tasks/task-worker.ts';
 import { OrderReconciler } from './reconcile-order.ts';
 import { ReconciliationSchedule } from './schedule.ts';
+import { TaughtOrders } from './taught-orders.ts';
 
 /** A record that could not be read is read again after this time. */
 const UNREAD_MS = 60_000;
@@ -31,6 +32,7 @@ export class ReconciliationJob implements OnApplicationBootstrap, BeforeApplicat
     private readonly ledger: ObservedOrderLedger,
     private readonly reconciler: OrderReconciler,
     private readonly times: ReconciliationSchedule,
+    private readonly taught: TaughtOrders,
     maintenance: Maintenance,
   ) {
     this.#worker = new TaskWorker(database, {
@@ -69,14 +71,15 @@ export class ReconciliationJob implements OnApplicationBootstrap, BeforeApplicat
     }
   }
 
-  /** A failure means that the database is away, which the log says already, and the next tick scans. */
+  /** A failure means that the database is away, which the log says already. The next tick tries it again. */
   async #tick(): Promise<void> {
-    if (performance.now() - this.#scannedAt < this.times.scanOfAll) return;
     await this.#scan().catch(() => undefined);
+    await this.taught.settleAll().catch(() => undefined);
   }
 
   /** Adds the tasks that are missing, as after a restored backup or a mistake by hand. */
   async #scan(): Promise<void> {
+    if (performance.now() - this.#scannedAt < this.times.scanOfAll) return;
     const found = await this.database.read<{ name: string }>(ordersWithoutSearch());
     await Promise.all(found.map(({ name }) => this.database.step(add, { kind: SEARCH, name })));
     this.#scannedAt = performance.now();

@@ -5,11 +5,11 @@ import { ReconciliationJob } from './reconciliation.job.ts';
 import { AttemptStore } from './attempt-store.ts';
 import { ReconciliationSchedule } from './schedule.ts';
 import { OrderReconciler } from './reconcile-order.ts';
-import { TaughtOrdersJob } from './taught-orders.job.ts';
+import { TaughtOrders } from './taught-orders.ts';
 
 @Module({
   imports: [OrderLedgerModule, UpstreamClientModule],
-  providers: [AttemptStore, ReconciliationSchedule, OrderReconciler, ReconciliationJob, TaughtOrdersJob],
+  providers: [AttemptStore, ReconciliationSchedule, OrderReconciler, ReconciliationJob, TaughtOrders],
   exports: [AttemptStore, ReconciliationSchedule],
 })
 export class ReconciliationModule {}

@@ -1,5 +1,4 @@
-import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { poll } from '../kit/poll/poll.ts';
+import { Injectable } from '@nestjs/common';
 import { Log } from '../observability/log.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
@@ -16,11 +15,10 @@ const PAGE = 100;
  * record.
  */
 @Injectable()
-export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShutdown {
+export class TaughtOrders {
   /** The codes with which all orders in doubt were last compared, and the time of that. */
   #lookedWith: unknown;
   #lookedAt = -Infinity;
-  #endPoll: (() => void) | undefined;
 
   constructor(
     private readonly ledger: ObservedOrderLedger,
@@ -30,28 +28,16 @@ export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShu
     private readonly log: Log,
   ) {}
 
-  onApplicationBootstrap(): void {
-    this.#endPoll = poll('taught codes', this.times.scan, () => this.#tick());
-  }
-
-  onApplicationShutdown(): void {
-    this.#endPoll?.();
-  }
-
-  /** Ignores a store that cannot be read: the log reports it already, and the next tick looks again. */
-  async #tick(): Promise<void> {
+  /** Compares the orders in doubt with the codes, if the codes have changed or the last comparison is a while ago. */
+  async settleAll(): Promise<void> {
     const { codes } = this.readings;
     const at = performance.now();
     // A replica that has not read the profile yet may still leave an order in doubt.
     const isDue = codes !== this.#lookedWith || at - this.#lookedAt >= this.times.scanOfAll;
     if (!isDue || Object.keys(codes.order ?? {}).length === 0) return;
-    try {
-      for (const record of await this.#doubted()) await this.#settle(record);
-      this.#lookedWith = codes;
-      this.#lookedAt = at;
-    } catch {
-      // The next tick looks again.
-    }
+    for (const record of await this.#doubted()) await this.#settle(record);
+    this.#lookedWith = codes;
+    this.#lookedAt = at;
   }
 
   async #settle({ name, submittedAt }: LedgerRecord): Promise<void> {
