@@ -9,7 +9,7 @@ const RENEW_MS = 1_000;
 /** A run that fails inside the gateway is tried again after this time. */
 const RETRY_MS = 1_000;
 
-/** One attempt at a task. Whoever records its work names the attempt (`heldTasks`), so that a process that lost the task records nothing. */
+/** One attempt at a task. A step that records work on the task names the attempt (`heldTasks`), so a process that lost the task records nothing. */
 export interface TaskHold {
   readonly name: string;
   readonly attempt: string;

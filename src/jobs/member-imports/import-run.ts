@@ -48,8 +48,8 @@ export class ImportRun {
   }
 
   /**
-   * Runs the chunks. A failure concerns the whole job: no further chunk begins, and the failure is thrown once no chunk is at work. While
-   * one chunk cannot go on now, the others run one at a time. If two cannot, none of them does.
+   * Runs the chunks. After a failure no further chunk begins, and the failure is thrown when no chunk is at work any more. If a chunk has to
+   * wait ({@link TryLater}), the others run one at a time. If a second one has to wait, no further chunk begins.
    */
   async #runChunks(): Promise<void> {
     const limit = pLimit({ concurrency: CHUNKS_AT_A_TIME, rejectOnClear: true });

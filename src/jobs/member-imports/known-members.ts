@@ -84,7 +84,7 @@ export class KnownMembers {
     if (known !== null) return isAccount(known) ? known : userName;
     const suffix = this.#suffix;
     if (named || suffix === undefined) return undefined;
-    // A joined code of another enterprise looks like a part of the account.
+    // Without a separator, the code of another enterprise looks like a part of the account.
     const isPlain = isAccount(userName) && (!isAccount(suffix) || this.of(userName).length > 0);
     return isPlain ? userName : undefined;
   }

@@ -38,10 +38,7 @@ function comparable(text: string | null): string {
   return (text ?? '').normalize('NFC').trim().replaceAll(/\r\n?/g, '\n');
 }
 
-/**
- * Returns why a row names a member of another enterprise. A row with a whole user name means exactly that member and no other one with the
- * same account, because the file may come from another enterprise.
- */
+/** Returns why a row names a member of another enterprise. A whole user name means one member, and no other one with the same account. */
 function strangeness(
   row: WaitingMember,
   members: KnownMembers,

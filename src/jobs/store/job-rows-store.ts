@@ -55,7 +55,7 @@ export function readJobs(found: readonly { readonly jobId: string }[]): Query {
   return NAMED.with({ ids: found.map(({ jobId }) => jobId) });
 }
 
-/** Locks jobs in the look of a step that changes them. It comes after the tasks that the step locks. */
+/** Locks the jobs that a step changes. A step that also locks their tasks locks the tasks first. */
 export function lockJobs(given: readonly { readonly jobId: string }[]): Query[] {
   return [LOCKED.with({ ids: given.map(({ jobId }) => jobId) })];
 }
