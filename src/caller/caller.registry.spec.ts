@@ -163,15 +163,15 @@ describe('a new API key', () => {
 });
 
 describe('the registry', () => {
-  const started: CallerRegistry[] = [];
+  const started: RecordedLog[] = [];
   afterEach(() => {
-    for (const each of started.splice(0)) each.onApplicationShutdown();
+    for (const each of started.splice(0)) each.files.onApplicationShutdown();
   });
 
   async function registryOf(path: string) {
     const recorded = new RecordedLog();
     const registry = new CallerRegistry({ file: path }, recorded.files);
-    started.push(registry);
+    started.push(recorded);
     registry.onModuleInit();
     return { registry, recorded };
   }

@@ -1,7 +1,6 @@
 import { hash as hashOf, timingSafeEqual } from 'node:crypto';
-import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { CallersConfig } from '../config/app-config.ts';
-import { followSettings } from '../config/watched-file.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';
 import { readCallersFile } from './callers-file.ts';
 import type { Caller } from '../request/caller.ts';
@@ -25,7 +24,7 @@ const NOBODY: KnownKey = { hash: Buffer.alloc(32), caller: undefined };
  * content.
  */
 @Injectable()
-export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
+export class CallerRegistry implements OnModuleInit {
   #byHash: ReadonlyMap<string, KnownKey> = new Map();
   #byName: ReadonlyMap<string, Caller> = new Map();
   /** Callers by each name of a certificate. It is a new map after each change of the file. */
@@ -35,7 +34,6 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
   readonly #hashes = new Map<string, string>();
   /** When the callers were read, in ms since the epoch. */
   #readAt = 0;
-  #unfollow: (() => void) | undefined;
 
   constructor(
     private readonly config: CallersConfig,
@@ -44,7 +42,7 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
 
   onModuleInit(): void {
     const file = { name: 'callers', variable: 'CALLERS_FILE', path: this.config.file, read: readCallersFile };
-    this.#unfollow = followSettings(file, (callers) => this.#take(callers), this.files);
+    this.files.settings(file, (callers) => this.#take(callers));
   }
 
   /**
@@ -116,9 +114,5 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
       callers.flatMap((caller) => caller.certificates.map((name) => [name, caller] as const)),
     );
     return callers.length;
-  }
-
-  onApplicationShutdown(): void {
-    this.#unfollow?.();
   }
 }

@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   jest.restoreAllMocks();
-  registry.onApplicationShutdown();
+  recorded.files.onApplicationShutdown();
   await callers.onApplicationShutdown();
   await issuer.close();
   rmSync(folder, { recursive: true });

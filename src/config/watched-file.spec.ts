@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from '@jest/globals';
 import { RecordedLog } from '../../test/support/settings.ts';
 import { SettingsFileError } from './settings-file.ts';
-import { followSettings } from './watched-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-watched-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -20,7 +19,7 @@ it('A changed file is read until a read succeeds, and the log says once why the 
   writeFileSync(path, 'first');
   const taken: string[] = [];
   const file = { name: 'callers', variable: 'CALLERS_FILE', path, read };
-  const unfollow = followSettings(file, (content) => taken.push(content), recorded.files);
+  recorded.files.settings(file, (content) => taken.push(content));
   failures = 2;
   const refused = recorded.next('callers-rejected');
   const reloaded = recorded.next('callers-reloaded');
@@ -28,7 +27,7 @@ it('A changed file is read until a read succeeds, and the log says once why the 
   expect(await refused).toMatchObject({ reason: expect.stringContaining('EIO') });
   expect(recorded.files.refusedNow).toHaveLength(1);
   await reloaded;
-  unfollow();
+  recorded.files.onApplicationShutdown();
   expect(taken).toEqual(['first', 'second']);
   expect(recorded.lines.filter(({ event }) => event === 'callers-rejected')).toHaveLength(1);
   expect(recorded.files.refusedNow).toEqual([]);

@@ -6,7 +6,7 @@ import { SettingsFileError } from './settings-file.ts';
 /** Polling notices a file that was replaced by renaming or through a mounted volume; notifications miss these. */
 const POLL_MS = 1_000;
 
-interface SettingsFile<T> {
+export interface SettingsFile<T> {
   /** What the log calls the content: `callers` has the events `callers-reloaded` (with the field `callers`) and `callers-rejected`. */
   readonly name: string;
   readonly variable: string;
@@ -14,7 +14,7 @@ interface SettingsFile<T> {
   readonly read: (path: string) => T;
 }
 
-export type FileFields = Readonly<Record<string, string | number>>;
+export type FileFields = Readonly<Record<string, string | number | undefined>>;
 
 /** Is told what the gateway did with each change of a followed file. `file` is the variable that names the file. */
 export interface FileReports {
@@ -26,12 +26,12 @@ export interface FileReports {
 
 /**
  * Follows a settings file until the returned function is called, so that an operator rotates keys and passwords without a restart.
- * `take` returns how many entries it took. A file that is invalid at the start is a {@link ConfigError}; later the last valid
- * content stays in use.
+ * `take` returns how many entries it took, or undefined if the file has none. A file that is invalid at the start is a {@link ConfigError};
+ * later the last valid content stays in use.
  */
 export function followSettings<T>(
   { name, variable, path, read }: SettingsFile<T>,
-  take: (content: T) => number,
+  take: (content: T) => number | undefined,
   reports: FileReports,
 ): () => void {
   const again = (told?: string) => {

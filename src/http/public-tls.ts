@@ -1,29 +1,25 @@
 import type { Server, ServerOptions } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ClientCertificates } from '../caller/client-certificates.ts';
 import { ListenConfig } from '../config/app-config.ts';
 import type { Certificates } from '../config/certificate-files.ts';
-import { firstEnd } from '../config/followed-certificates.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';
-import { Metrics } from '../observability/metrics.ts';
 import { edge } from '../shared/edge.ts';
 import { clientEndOf } from './connections.ts';
 import { HEADERS_MS, serverLimits } from './server-limits.ts';
 
 /** Configures TLS on the public listener. It keeps the certificates up to date, and tells which ones clients have shown. */
 @Injectable()
-export class PublicTls implements OnApplicationShutdown {
+export class PublicTls {
   /** The certificates under which each handshake has begun, by the client's end of its connection. */
   readonly #handshakes = new Map<string, Certificates>();
-  #unfollow: (() => void) | undefined;
 
   constructor(
     private readonly config: ListenConfig,
     private readonly clients: ClientCertificates,
     private readonly files: FollowedFiles,
-    private readonly metrics: Metrics,
   ) {}
 
   /** Connects to a server that was made with {@link tlsOptions}. */
@@ -41,16 +37,11 @@ export class PublicTls implements OnApplicationShutdown {
         this.clients.opened(socket, trust);
       }),
     );
-    const take = (now: Certificates): void => {
-      // Open connections keep the certificates with which they began.
-      server.setSecureContext(now);
-      this.#observe(now);
-    };
-    this.#unfollow = this.config.certificates?.follow(take, this.files);
-  }
-
-  onApplicationShutdown(): void {
-    this.#unfollow?.();
+    const { certificates } = this.config;
+    if (!certificates) return;
+    // Open connections keep the certificates with which they began.
+    const take = (now: Certificates) => server.setSecureContext(now);
+    this.files.certificates(certificates, { cert: 'listener', ca: 'client-ca' }, take);
   }
 
   /** OpenSSL checks the client by the authorities of this moment, even if they are replaced during the handshake. */
@@ -63,12 +54,6 @@ export class PublicTls implements OnApplicationShutdown {
       'close',
       edge('client certificate', () => this.#handshakes.delete(end)),
     );
-  }
-
-  #observe({ cert, ca }: Certificates): void {
-    const gauge = 'gateway_certificate_expiry_timestamp_seconds';
-    if (cert) this.metrics.set(gauge, { certificate: 'listener' }, firstEnd(cert));
-    if (ca) this.metrics.set(gauge, { certificate: 'client-ca' }, firstEnd(ca));
   }
 }
 

@@ -238,3 +238,4 @@ export type TokenEvent = LabelsOf<Counters['gateway_token_events_total']>['event
 export type PrincipalKind = LabelsOf<Counters['gateway_token_events_total']>['principal'];
 export type AttemptOutcome = LabelsOf<Counters['gateway_order_reconciliation_attempts_total']>['result'];
 export type TlsServer = LabelsOf<Counters['gateway_tls_failures_total']>['server'];
+export type CertificateName = LabelsOf<Gauges['gateway_certificate_expiry_timestamp_seconds']>['certificate'];

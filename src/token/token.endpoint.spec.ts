@@ -378,9 +378,9 @@ describe('a failure of the endpoint, or of one principal', () => {
 describe("an application's secret in a file", () => {
   const folder = mkdtempSync(join(tmpdir(), 'secret-'));
   const file = join(folder, 'secret');
-  const watching: TokenEndpoint[] = [];
+  const watching: RecordedLog[] = [];
   afterEach(() => {
-    for (const each of watching.splice(0)) each.onApplicationShutdown();
+    for (const each of watching.splice(0)) each.files.onApplicationShutdown();
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -405,7 +405,7 @@ describe("an application's secret in a file", () => {
     const recorded = new RecordedLog();
     const made = new TokenEndpoint(upstream, own, recorded.files);
     made.onModuleInit();
-    watching.push(made);
+    watching.push(recorded);
     return { endpoint: made, recorded };
   }
 
@@ -489,7 +489,10 @@ describe("an application's secret in a file", () => {
     await rewritten(recorded, '\n', 'secret-rejected');
     expect((await request(of)).value).toBe('access_token_1');
     expect(recorded.files.refusedNow).toEqual([
-      { file: 'UPSTREAM_APP_SECRET_FILE', reason: 'is empty, unreadable or no UTF-8 text of one line' },
+      {
+        file: 'UPSTREAM_APP_SECRET_FILE',
+        reason: 'must be the path of a usable file: it is empty, or no UTF-8 text of one line',
+      },
     ]);
     await rewritten(recorded, only);
     expect(recorded.files.refusedNow).toEqual([]);

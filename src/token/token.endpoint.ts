@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import * as oauth from 'openid-client';
 import { fetch as undiciFetch } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { codeModules } from '../config/taught-codes.ts';
 import { SECRET_TEXT } from '../config/secret.ts';
-import { followFiles } from '../config/watched-file.ts';
+import { SettingsFileError } from '../config/settings-file.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
 import { type AccessToken, accessToken, type Principal } from './principal.ts';
@@ -30,10 +30,9 @@ interface Grant {
  * application's secret is being changed.
  */
 @Injectable()
-export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
+export class TokenEndpoint implements OnModuleInit {
   /** Receives every whole response before it is read. Must not throw. */
   seen: ((answer: TokenAnswer) => void) | undefined;
-  #unfollow: (() => void) | undefined;
 
   constructor(
     private readonly config: UpstreamConfig,
@@ -44,32 +43,11 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
   onModuleInit(): void {
     const { appSecret, appSecretFile: path } = this.config;
     if (path === undefined) return;
-    const take = () => {
-      appSecret.rotate(readSecret(path));
-      return undefined;
-    };
     // The file is also read at once, because it may have changed since the configuration was read.
-    this.#unfollow = followFiles([path], take, (told) => {
-      try {
-        take();
-        const message = "The application's secret was re-read";
-        this.files.taken(SECRET_FILE, { event: 'secret-reloaded' }, message);
-        return undefined;
-      } catch {
-        const reason = 'is empty, unreadable or no UTF-8 text of one line';
-        if (reason !== told)
-          this.files.refused(
-            SECRET_FILE,
-            { event: 'secret-rejected', reason },
-            `${SECRET_FILE} ${reason}; the last secret stays in use`,
-          );
-        return reason;
-      }
+    this.files.settings({ name: 'secret', variable: SECRET_FILE, path, read: readSecret }, (secret) => {
+      appSecret.rotate(secret);
+      return undefined;
     });
-  }
-
-  onApplicationShutdown(): void {
-    this.#unfollow?.();
   }
 
   /**
@@ -173,8 +151,8 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
 
 function readSecret(path: string): string {
   const secret = readFileSync(path, 'utf8').trim();
-  if (!SECRET_TEXT.test(secret)) throw new Error('is no secret');
-  return secret;
+  if (SECRET_TEXT.test(secret)) return secret;
+  throw new SettingsFileError('it is empty, or no UTF-8 text of one line');
 }
 
 type UndiciResponse = Awaited<ReturnType<typeof undiciFetch>>;

@@ -1,9 +1,8 @@
-import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import * as z from 'zod';
 import { UsersConfig } from '../config/app-config.ts';
 import { Secret } from '../config/secret.ts';
 import { readSettingsFile } from '../config/settings-file.ts';
-import { followSettings } from '../config/watched-file.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';
 import { Log } from '../observability/log.ts';
 import type { UserPrincipal } from '../token/principal.ts';
@@ -30,11 +29,10 @@ interface ConfiguredUser extends UserPrincipal {
 
 /** The configured users of the platform, by alias. The file is read again when it changes: a new password gets a new token. */
 @Injectable()
-export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
+export class AliasUsers implements OnModuleInit {
   #users: ReadonlyMap<string, ConfiguredUser> = new Map();
   /** When the users were read, or found not to be configured, in ms since the epoch. */
   #readAt = Date.now();
-  #unfollow: (() => void) | undefined;
 
   constructor(
     private readonly config: UsersConfig,
@@ -50,7 +48,7 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
       [Symbol.iterator]: () => this.#users.values().map(({ password }) => password.reveal()),
     });
     const file = { name: 'users', variable: 'UPSTREAM_USERS_FILE', path, read: readUsersFile };
-    this.#unfollow = followSettings(file, (users) => this.#take(users), this.files);
+    this.files.settings(file, (users) => this.#take(users));
   }
 
   get size(): number {
@@ -80,10 +78,6 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
   forEnterprise(enterpriseGlobalId: string, preferred?: string): ActingUser | undefined {
     const user = userFor(this.#users, enterpriseGlobalId, preferred);
     return user && this.find(user.alias);
-  }
-
-  onApplicationShutdown(): void {
-    this.#unfollow?.();
   }
 
   #take(users: ReadonlyMap<string, ConfiguredUser>): number {

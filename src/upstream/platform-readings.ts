@@ -1,10 +1,9 @@
-import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { type KnownReadings, type KnownPlatform, readPlatformProfile } from '../config/platform-profile.ts';
 import type { ReadingName } from '../config/readings.ts';
 import type { CodeModule, CodeWord, TaughtCodes } from '../config/taught-codes.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
-import { followSettings } from '../config/watched-file.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 
@@ -18,9 +17,7 @@ export interface Deciding<Name extends string> {
 
 /** The knowledge about the platform where its interface is silent (src/config/readings.ts). The profile is read again when it changes. */
 @Injectable()
-export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
-  #unfollow: (() => void) | undefined;
-
+export class PlatformReadings implements OnModuleInit {
   constructor(
     private readonly config: UpstreamConfig,
     private readonly files: FollowedFiles,
@@ -29,17 +26,11 @@ export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
   onModuleInit(): void {
     const { profileFile: path } = this.config;
     if (!path) return;
-    const profile = { name: 'profile', variable: 'PLATFORM_PROFILE_FILE', path };
     const read = (file: string) => this.#readIn(file);
-    const take = (known: KnownPlatform) => {
+    this.files.settings({ name: 'profile', variable: 'PLATFORM_PROFILE_FILE', path, read }, (known) => {
       this.config.profile.replace(known);
       return Object.keys(known.readings).length;
-    };
-    this.#unfollow = followSettings({ ...profile, read }, take, this.files);
-  }
-
-  onApplicationShutdown(): void {
-    this.#unfollow?.();
+    });
   }
 
   /** Returns undefined while the reading is not known. */
