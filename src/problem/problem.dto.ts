@@ -1,6 +1,6 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { enumerationSchema } from '../shared/enumeration.ts';
-import { outcomes, problemCodes } from './catalogue.ts';
+import { type Outcome, outcomes, problemCodes, type ProblemSlug } from './catalogue.ts';
 
 const NEVER_SHOWN = 'absent where it does not apply';
 
@@ -70,10 +70,10 @@ export class ProblemDto {
     ...enumerationSchema(problemCodes),
     description: 'The code for programs to decide on; it never changes once published',
   })
-  code!: string;
+  code!: ProblemSlug;
 
   @ApiProperty(enumerationSchema(outcomes))
-  outcome!: string;
+  outcome!: Outcome;
 
   retryable!: boolean;
 
@@ -100,14 +100,14 @@ export class ProblemDto {
     required: false,
     description: 'Of `asset-assigned-twice`: the asset numbers that other members have',
   })
-  conflicts?: ConflictDto[];
+  conflicts?: readonly ConflictDto[];
 
   @ApiProperty({
     type: [String],
     required: false,
     description: 'Of `edit-would-lose`: the fields whose values the edit would lose',
   })
-  fields?: string[];
+  fields?: readonly string[];
 
   @ApiProperty({
     required: false,

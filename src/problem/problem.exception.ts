@@ -1,5 +1,6 @@
 import { HttpException } from '@nestjs/common';
-import { type Outcome, problemDefinition, type ProblemSlug, problemType } from './catalogue.ts';
+import { problemDefinition, type ProblemSlug, problemType } from './catalogue.ts';
+import type { ProblemDto, UpstreamAnswerDto } from './problem.dto.ts';
 
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -17,53 +18,15 @@ export type RequestFault =
   | { readonly pointer: string; readonly detail: string }
   | { readonly parameter: string; readonly detail: string };
 
-export interface UpstreamResponse {
-  readonly operation: string;
-  readonly code?: string;
-  readonly status: number;
-}
-
-/** An asset number that another member has. */
-export interface Conflict {
-  readonly assetNum: string;
-  readonly memberGlobalId: string;
-}
+export type UpstreamResponse = Readonly<UpstreamAnswerDto>;
 
 /** The body of every error: RFC 9457 with our own members. */
-export interface ProblemBody {
-  readonly type: string;
-  readonly title: string;
-  readonly status: number;
-  readonly detail?: string;
-  readonly code: ProblemSlug;
-  readonly outcome: Outcome;
-  readonly retryable: boolean;
-  readonly upstream?: UpstreamResponse;
-  /** The platform's code, if the platform's profile teaches its meaning. */
-  readonly upstreamCode?: string;
+export interface ProblemBody extends Readonly<Omit<ProblemDto, 'errors' | 'requestId'>> {
   readonly errors?: readonly RequestFault[];
-  readonly conflicts?: readonly Conflict[];
-  /** The fields that an edit would lose. */
-  readonly fields?: readonly string[];
-  /** The oldest cursor of events from which no event is missing. */
-  readonly oldest?: string;
-  /** When the budget of the next month begins. */
-  readonly resetsAt?: string;
   readonly requestId?: string;
 }
 
-interface ProblemDetails {
-  readonly status?: number;
-  readonly detail?: string;
-  readonly outcome?: Outcome;
-  readonly retryable?: boolean;
-  readonly upstream?: UpstreamResponse;
-  readonly upstreamCode?: string | undefined;
-  readonly errors?: readonly RequestFault[];
-  readonly conflicts?: readonly Conflict[];
-  readonly fields?: readonly string[];
-  readonly oldest?: string;
-  readonly resetsAt?: string;
+interface ProblemDetails extends Partial<Omit<ProblemBody, 'type' | 'title' | 'code' | 'requestId'>> {
   /** The seconds of `Retry-After`. */
   readonly retryAfter?: number;
   readonly allow?: readonly string[];
@@ -82,29 +45,25 @@ export class ProblemException extends HttpException {
     details: ProblemDetails = {},
   ) {
     const definition = problemDefinition(slug);
-    const status = details.status ?? definition.statuses[0];
+    const { retryAfter, allow, location, replayed, cause, ...own } = details;
+    const {
+      status = definition.statuses[0],
+      detail,
+      outcome = definition.outcome,
+      retryable = definition.retryable,
+      ...others
+    } = own;
+    const { title } = definition;
     const body: ProblemBody = {
-      type: problemType(slug),
-      title: definition.title,
-      status,
-      detail: details.detail,
-      code: slug,
-      outcome: details.outcome ?? definition.outcome,
-      retryable: details.retryable ?? definition.retryable,
-      upstream: details.upstream,
-      upstreamCode: details.upstreamCode,
-      errors: details.errors,
-      conflicts: details.conflicts,
-      fields: details.fields,
-      oldest: details.oldest,
-      resetsAt: details.resetsAt,
+      ...{ type: problemType(slug), title, status, detail, code: slug, outcome, retryable },
+      ...others,
     };
-    super(body, status, { cause: details.cause });
+    super(body, status, { cause });
     this.headers = {
-      ...(details.retryAfter !== undefined && { 'retry-after': String(details.retryAfter) }),
-      ...(details.allow && { allow: details.allow.join(', ') }),
-      ...(details.location && { location: details.location }),
-      ...(details.replayed && { 'idempotent-replayed': 'true' }),
+      ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+      ...(allow && { allow: allow.join(', ') }),
+      ...(location && { location }),
+      ...(replayed && { 'idempotent-replayed': 'true' }),
     };
   }
 

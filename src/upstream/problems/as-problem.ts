@@ -153,5 +153,5 @@ function problem(
   const { code, status, taught } = failure.details;
   const upstream = status === undefined ? undefined : { operation: failure.operation.name, code, status };
   const upstreamCode = taught && meaningOf(failure.operation, failure.details) ? code : undefined;
-  return new ProblemException(slug, { ...details, upstream, upstreamCode, cause: failure });
+  return new ProblemException(slug, { upstream, upstreamCode, cause: failure, ...details });
 }
