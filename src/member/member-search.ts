@@ -6,7 +6,7 @@ import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type CallContext, isFresh, Progress } from '../request/call-context.ts';
 import { MemberList, type Part } from '../upstream/member-list.ts';
-import { type AskPage, violation } from '../upstream/member-pages.ts';
+import { type AskPage, listViolation } from '../upstream/member-pages.ts';
 import { PageLimit } from '../upstream/page-limit.ts';
 import { problemFrom } from '../upstream/problems/as-problem.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
@@ -191,7 +191,7 @@ export class MemberSearch {
       nameless += part.nameless;
       for (const { hidden: _, unreadable: __, isMobilePart: ___, ...member } of part.items) yield member;
     }
-    if (nameless > 0) throw violation('Members came without an id, so the file does not have them.');
+    if (nameless > 0) throw listViolation('Members came without an id, so the file does not have them.');
   }
 
   /** Returns the present number of members of the enterprise. */
@@ -237,7 +237,7 @@ export class MemberSearch {
 function missing(nameless: number): ProblemException {
   return nameless === 0
     ? new ProblemException('member-not-found')
-    : violation('Members came without an id, so the gateway cannot tell whether this one exists.');
+    : listViolation('Members came without an id, so the gateway cannot tell whether this one exists.');
 }
 
 /** Ids in a path have no line breaks. */

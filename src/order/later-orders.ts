@@ -7,6 +7,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../request/call-context.ts';
 import { DryRun } from '../request/dry-run.ts';
 import { isAway } from '../upstream/if-shown.ts';
+import { violation } from '../upstream/problems/violation.ts';
 import { comparedEffects, type Effects, shortTextOf } from './compared-effects.ts';
 import { DeletionEffects, type DeletionReading } from './deletion-effects.ts';
 import type { PlaceOrderDto } from './dto/license-order.dto.ts';
@@ -69,10 +70,7 @@ export class LaterOrders {
       case 'same':
         return;
       case 'hidden':
-        throw new ProblemException('upstream-contract-violation', {
-          outcome: 'not_processed',
-          detail: [NOT_SHOWN, ...new Set(read.unshown.values())].join(' '),
-        });
+        throw violation([NOT_SHOWN, ...new Set(read.unshown.values())].join(' '));
       case 'changed':
         throw new ProblemException('effects-changed', {
           detail: `effects-changed: it would have taken away ${shortTextOf(before)}, and would take away ${shortTextOf(read.effects)} now`,

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { pageOf, type PageQuery } from '../operation/page.dto.ts';
 import { type OrderDetails, type OrderedItem, released } from '../order-ledger/ledger-record.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../request/call-context.ts';
+import { violation } from '../upstream/problems/violation.ts';
 import { type AssetContent, type Instance, isFrom } from '../upstream/wire/instances.ts';
 import { AssetContents } from './asset-contents.ts';
 import type { OrderAssetDto, OrderAssetPageDto } from './dto/order-assets.dto.ts';
@@ -67,11 +67,7 @@ export class OrderAssetsService {
     let shown = await this.#shown(call, enterpriseGlobalId, order);
     if (shown.hidden) shown = await this.#shown(call, enterpriseGlobalId, order, true);
     if (shown.hidden)
-      throw new ProblemException('upstream-contract-violation', {
-        outcome: 'not_processed',
-        detail: NOT_SHOWN,
-        upstream: shown.hidden.refusal ?? { operation: 'listAssetProducts', status: 200 },
-      });
+      throw violation(NOT_SHOWN, shown.hidden.refusal ?? { operation: 'listAssetProducts', status: 200 });
     const { assets, contents } = shown;
     return assets.flatMap(({ assetId, assetNum }, index) => {
       const made = Map.groupBy(contents[index]?.instances ?? [], ({ licenseOrderId }) => licenseOrderId);

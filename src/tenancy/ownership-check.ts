@@ -4,6 +4,7 @@ import pLimit from 'p-limit';
 import { ProblemException, type UpstreamResponse } from '../problem/problem.exception.ts';
 import type { CallContext, IdKind } from '../request/call-context.ts';
 import type { OperationName } from '../upstream/operations.ts';
+import { violation } from '../upstream/problems/violation.ts';
 import { type IdList, type IdListRequest, IdLists, operationOf } from './id-lists.ts';
 
 /** The kinds of ids that are remembered (decision 17). */
@@ -158,11 +159,10 @@ const answered = (operation: OperationName): UpstreamResponse => ({ operation, s
 
 /** Returns the problem for an incomplete list, because an id that is not found may be in the missing part. */
 function incomplete(upstream: UpstreamResponse): ProblemException {
-  return new ProblemException('upstream-contract-violation', {
-    outcome: 'not_processed',
-    detail: 'A list of the platform did not come whole, so the gateway cannot tell whether this id exists.',
+  return violation(
+    'A list of the platform did not come whole, so the gateway cannot tell whether this id exists.',
     upstream,
-  });
+  );
 }
 
 /** Returns the lists to search, in order. The next list is read only for ids that are missing from the one before. */

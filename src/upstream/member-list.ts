@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { type AskPage, isLastPage, MemberPages, violation } from './member-pages.ts';
+import { type AskPage, isLastPage, MemberPages, listViolation } from './member-pages.ts';
 import { PageLimit } from './page-limit.ts';
 
 /** The most members of an enterprise. A longer list is no list of an enterprise. */
@@ -59,7 +59,7 @@ export class MemberList {
     const second = yield* this.#pass(ask, { ...span, again: true }, seen);
     if (second === 'whole') return;
     const isSame = seen.size === shown && [...seen.values()].every((again) => again);
-    if (second === 'short') throw violation('The platform counts more members than it shows.');
+    if (second === 'short') throw listViolation('The platform counts more members than it shows.');
     if (first === 'changed' && isSame) return this.limit.note('data.total');
     throw new ProblemException('upstream-unavailable', {
       detail: 'The list of members changed each time that it was read.',
@@ -103,7 +103,7 @@ export class MemberList {
     const part = await this.#pass(ask, next, new Map()).next();
     const goesOn = !part.done && part.value.items.length + part.value.nameless > 0;
     if (shown === 0 || goesOn)
-      throw violation('The platform counts members on this page that it does not show.');
+      throw listViolation('The platform counts members on this page that it does not show.');
     return span.from + shown;
   }
 
@@ -114,7 +114,7 @@ export class MemberList {
     }
     let counted = 0;
     for await (const { items, nameless } of this.all(ask)) {
-      if (nameless > 0) throw violation('Members came without an id, so they cannot be counted.');
+      if (nameless > 0) throw listViolation('Members came without an id, so they cannot be counted.');
       counted += items.length;
     }
     return counted;
@@ -218,6 +218,6 @@ export class MemberList {
       }
       return to === Infinity && seen.size + nameless < total ? 'changed' : 'whole';
     }
-    throw violation('The list of members does not end.');
+    throw listViolation('The list of members does not end.');
   }
 }

@@ -1,7 +1,8 @@
-import { ProblemException } from '../problem/problem.exception.ts';
+import type { ProblemException } from '../problem/problem.exception.ts';
 import { operations } from './operations.ts';
 import type { FirstPage, PageLimit } from './page-limit.ts';
 import { meaningOf } from './problems/upstream-codes.ts';
+import { violation } from './problems/violation.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { MemberPage } from './wire/member.ts';
 
@@ -52,7 +53,7 @@ export class MemberPages<T> {
       const asked = this.#ahead.get(number) ?? this.#ask(number);
       this.#ahead.delete(number);
       const page = asNumbered(await asked, number, size, this.#numberOf(number));
-      if (page.came > this.#maxItems) throw violation();
+      if (page.came > this.#maxItems) throw listViolation();
       const unit = await this.#unitOf(page, number);
       if (unit !== size) this.#resize(unit);
       else {
@@ -224,10 +225,6 @@ function mayMeanTheSize(error: unknown): boolean {
 }
 
 /** Returns the problem of a list of members that arrived and cannot be used. */
-export function violation(detail?: string): ProblemException {
-  return new ProblemException('upstream-contract-violation', {
-    outcome: 'not_processed',
-    detail,
-    upstream: { operation: operations.listMembers.name, status: 200 },
-  });
+export function listViolation(detail?: string): ProblemException {
+  return violation(detail, { operation: operations.listMembers.name, status: 200 });
 }

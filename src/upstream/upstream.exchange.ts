@@ -5,7 +5,6 @@ import type { AxiosResponse } from 'axios';
 import { firstValueFrom } from 'rxjs';
 import { UpstreamConfig } from '../config/app-config.ts';
 import type { KnownPlatform, PlatformProfile } from '../config/platform-profile.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { contextOf, inSpan, type TraceContext, traceHeaders } from '../observability/tracing.ts';
@@ -30,6 +29,7 @@ import {
   type UpstreamModule,
   type UpstreamOperation,
 } from './operations.ts';
+import { violation } from './problems/violation.ts';
 import { TransportError } from '../transport/exchange.ts';
 
 export interface UpstreamRequest {
@@ -177,10 +177,7 @@ export function upstreamPath(
     if (id === undefined) throw new Error(`${operation.name}: path id ${name} is missing`);
     if (SIMPLE_ID.test(id)) return id;
     if (isPathId(id)) return encodeURIComponent(id);
-    throw new ProblemException('upstream-contract-violation', {
-      outcome: 'not_processed',
-      detail: `The platform cannot be asked about this ${name}: it ${PATH_ID_RULE}`,
-    });
+    throw violation(`The platform cannot be asked about this ${name}: it ${PATH_ID_RULE}`);
   });
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return `${modulePrefix[operation.module]}${path}?${new URLSearchParams(given).toString()}`;

@@ -1,5 +1,5 @@
 import { ProblemException } from '../../problem/problem.exception.ts';
-import { violation } from '../../upstream/member-pages.ts';
+import { listViolation } from '../../upstream/member-pages.ts';
 import { sameCase, suffixFor } from '../../member/account-suffix.ts';
 import { CLEARABLE } from '../../member/dto/member.dto.ts';
 import { type ListedMember, stillHidden } from '../../member/member.mapper.ts';
@@ -140,7 +140,7 @@ export class KnownMembers {
   /** Throws if it is unknown who is missing from a file: some accounts are not shown, or cannot be told without the suffix. */
   assertAccounts(): void {
     if (!this.isWhole)
-      throw violation(
+      throw listViolation(
         `The platform lists ${this.#unnamed} members without an id or a user name, so it is unknown who is missing from the file, and nobody is deleted.`,
       );
     if (this.#open.length > 0)

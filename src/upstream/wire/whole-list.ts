@@ -1,7 +1,7 @@
-import { ProblemException } from '../../problem/problem.exception.ts';
 import type { ContractNotes } from '../gaps.ts';
 import type { Deciding } from '../platform-readings.ts';
 import type { OperationName } from '../operations.ts';
+import { violation } from '../problems/violation.ts';
 import { ContractViolation } from '../upstream-failure.ts';
 import { type Reader, readList } from './reader.ts';
 import type { Shape } from './shape.ts';
@@ -57,11 +57,10 @@ export function wholeOf<T, Field extends string>(
   fields: readonly NoInfer<Field>[],
 ): WholeList<T> {
   if (!isWholeFor(list, fields))
-    throw new ProblemException('upstream-contract-violation', {
-      outcome: 'not_processed',
-      detail: 'A list of the platform did not come whole, so the gateway does not decide by what it lacks.',
-      upstream: { operation, status: 200 },
-    });
+    throw violation(
+      'A list of the platform did not come whole, so the gateway does not decide by what it lacks.',
+      { operation, status: 200 },
+    );
   return list.items as WholeList<T>;
 }
 
