@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import type { ProblemSlug } from '../problem/catalogue.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
+import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
 import { answerFault } from '../problem/fault-response.ts';
 import { memoryLimit } from './admission.ts';
@@ -183,27 +183,27 @@ const HOST = /^[\w.~%!$&'()*+,;=:[\]-]*$/;
  * differently. The connection is closed afterwards.
  */
 export function malformedRequest({ raw, originalUrl }: FastifyRequest): ProblemException | undefined {
-  const { headers, rawHeaders, method, httpVersionMajor, httpVersionMinor } = raw;
-  if (rawHeaders.length > 2 * MAX_HEADERS) return refusalOf(raw, 'headers-too-large');
-  if (httpVersionMajor !== 1) return refusalOf(raw, 'validation-failed', 'version', 'must be HTTP/1.1');
+  if (raw.rawHeaders.length > 2 * MAX_HEADERS) return refusalOf(raw, 'headers-too-large');
+  const fault = faultIn(raw, originalUrl);
+  return fault && refusalOf(raw, 'validation-failed', [fault]);
+}
+
+function faultIn(request: IncomingMessage, target: string): RequestFault | undefined {
+  const { headers, rawHeaders, method, httpVersionMajor, httpVersionMinor } = request;
+  if (httpVersionMajor !== 1) return { parameter: 'version', detail: 'must be HTTP/1.1' };
   const { host, expect } = headers;
-  const fault = targetFault(originalUrl, host);
-  if (fault !== undefined) return refusalOf(raw, 'validation-failed', 'path', fault);
+  const detail = targetFault(target, host);
+  if (detail !== undefined) return { parameter: 'path', detail };
   const isOld = httpVersionMinor === 0;
   if (!isHost(host, isOld, rawHeaders))
-    return refusalOf(
-      raw,
-      'validation-failed',
-      'Host',
-      'must be given once, as the name and port of the server',
-    );
+    return { parameter: 'Host', detail: 'must be given once, as the name and port of the server' };
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && (isOld || coding.toLowerCase() !== 'chunked'))
-    return refusalOf(raw, 'validation-failed', 'Transfer-Encoding', 'must be chunked, in HTTP/1.1');
+    return { parameter: 'Transfer-Encoding', detail: 'must be chunked, in HTTP/1.1' };
   if (expect !== undefined && expect.toLowerCase() !== '100-continue')
-    return refusalOf(raw, 'validation-failed', 'Expect', 'must be 100-continue');
+    return { parameter: 'Expect', detail: 'must be 100-continue' };
   if (method === 'GET' && (coding !== undefined || Number(headers['content-length'] ?? 0) > 0))
-    return refusalOf(raw, 'validation-failed', 'Content-Length', 'must be 0 on a GET');
+    return { parameter: 'Content-Length', detail: 'must be 0 on a GET' };
   return undefined;
 }
 
@@ -220,13 +220,10 @@ function isHost(host: string | undefined, isOld: boolean, rawHeaders: readonly s
 function refusalOf(
   { socket }: IncomingMessage,
   slug: ProblemSlug,
-  parameter?: string,
-  detail = '',
+  errors?: readonly RequestFault[],
 ): ProblemException {
   givenUp.add(socket);
-  return new ProblemException(slug, {
-    errors: parameter === undefined ? undefined : [{ parameter, detail }],
-  });
+  return new ProblemException(slug, { errors });
 }
 
 /**
