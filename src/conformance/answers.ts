@@ -41,13 +41,13 @@ export interface MemberAnswers {
   /** The first page of members, by the requested size. */
   readonly pages: ReadonlyMap<number, Answer>;
   /** The first page that arrived. Undefined if none did. */
-  readonly firstPage: Answer | undefined;
+  readonly firstPage?: Answer;
   /** The page after it in the largest size. Undefined if the first page states the number of members, or was refused. */
-  readonly nextPage: Answer | undefined;
-  readonly pageBeyond: Answer | undefined;
+  readonly nextPage?: Answer;
+  readonly pageBeyond?: Answer;
   /** The page for a keyword that no member has. Undefined if no page arrived. */
-  readonly membersOfNothing: Answer | undefined;
-  readonly keywords: Keywords | undefined;
+  readonly membersOfNothing?: Answer;
+  readonly keywords?: Keywords;
   readonly wrongUser: Answer;
   readonly withoutUser: Answer;
   /** The token endpoint's answer to a user who does not exist. */

@@ -91,12 +91,7 @@ async function pagesOfMembers(asked: Asked) {
   if (isFromZero) pages.clear();
   const first = isFromZero ? await inAnySize('0') : usual;
   findings.read(first);
-  const none = {
-    ...{ pages, pageOne, pageZero },
-    ...{ firstPage: undefined, nextPage: undefined, pageBeyond: undefined },
-    ...{ membersOfNothing: undefined, keywords: undefined },
-  };
-  if (first.kind !== 'success') return none;
+  if (first.kind !== 'success') return { pages, pageOne, pageZero };
   const number = isFromZero ? '0' : '1';
   if (pages.get(MAX_PAGE_SIZE)?.kind === 'refused')
     await largest(MAX_PAGE_SIZE, async (size) => {
@@ -110,7 +105,7 @@ async function pagesOfMembers(asked: Asked) {
   const query = { pageNum: number, pageSize: String(size) };
   const find = (keyword: string) => asked.read('listMembers', { query: { ...query, keyword } }, decode);
   return {
-    ...none,
+    ...{ pages, pageOne, pageZero },
     firstPage,
     nextPage:
       size === MAX_PAGE_SIZE && countOf(objectOf(firstPage)['total']) === undefined

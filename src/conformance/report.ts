@@ -15,37 +15,22 @@ export function exitCodeOf(findings: Findings): 0 | 1 | 2 | 3 {
 
 /** Makes the report in JSON. `lifetimes` has the seconds for which a new token is used, by its name. */
 export function jsonReport(findings: Findings, lifetimes: ReadonlyMap<string, number>): string {
-  const {
-    readings: known,
-    notAsked,
-    differing,
-    refused,
-    codes,
-    gaps,
-    remarks,
-    notSeen,
-    left,
-    unread,
-  } = findings;
-  return JSON.stringify(
-    {
-      version: 1,
-      readings: known,
-      notAsked,
-      tokens: Object.fromEntries(lifetimes),
-      differing,
-      refused,
-      codes,
-      gaps,
-      remarks,
-      notSeen,
-      left,
-      unread,
-      exitCode: exitCodeOf(findings),
-    },
-    null,
-    2,
-  );
+  const report = {
+    version: 1,
+    readings: findings.readings,
+    notAsked: findings.notAsked,
+    tokens: Object.fromEntries(lifetimes),
+    differing: findings.differing,
+    refused: findings.refused,
+    codes: findings.codes,
+    gaps: findings.gaps,
+    remarks: findings.remarks,
+    notSeen: findings.notSeen,
+    left: findings.left,
+    unread: findings.unread,
+    exitCode: exitCodeOf(findings),
+  };
+  return JSON.stringify(report, null, 2);
 }
 
 /** Makes a table for people. */

@@ -32,17 +32,7 @@ import { askByWriting, mayHaveMembersOfItsOwn } from './writes.ts';
 const USAGE =
   'usage: npm run conformance -- --enterprise <id> [--channel <code>] [--write [--yes]] [--order] [--profile <file>] [--json]';
 
-interface Options {
-  readonly enterprise: string;
-  readonly channel: string | undefined;
-  readonly write: boolean;
-  readonly order: boolean;
-  readonly yes: boolean;
-  readonly profile: string;
-  readonly json: boolean;
-}
-
-function optionsOf(argv: string[]): Options {
+function optionsOf(argv: string[]) {
   const flag = { type: 'boolean', default: false } as const;
   const text = { type: 'string' } as const;
   let given;
@@ -60,13 +50,13 @@ function optionsOf(argv: string[]): Options {
   } catch (error) {
     throw new CannotAsk(`${(error as Error).message}\n${USAGE}`);
   }
-  const { enterprise, channel, write, order, yes, json, profile = 'platform-profile.json' } = given;
+  const { enterprise, write, order, profile = 'platform-profile.json' } = given;
   if (enterprise === undefined)
     throw new CannotAsk(`--enterprise is required: the global id of an enterprise.\n${USAGE}`);
   if (!isPathId(enterprise)) throw new CannotAsk(`--enterprise ${PATH_ID_RULE}.`);
   if (order && !write)
     throw new CannotAsk('--order needs --write: it places an order, and removes it again.');
-  return { enterprise, channel, write, order, yes, json, profile };
+  return { ...given, enterprise, profile };
 }
 
 /** The parts of its process that the command uses. */

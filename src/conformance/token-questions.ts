@@ -1,7 +1,6 @@
 import type { Readings } from '../config/readings.ts';
-import { parseJson } from '../shared/json.ts';
-import type { TokenAnswer } from '../token/token-answer.ts';
-import { idOf, isRow } from './values.ts';
+import { placesOf, type TokenAnswer } from '../token/token-answer.ts';
+import { idOf } from './values.ts';
 
 /** The form of a response of the token endpoint. It does not contain a token. */
 export interface TokenLook {
@@ -16,11 +15,8 @@ export interface TokenLook {
   readonly message: string;
 }
 
-const MAX_DEPTH = 64;
-
 export function lookOf({ status, body }: TokenAnswer): TokenLook {
-  const top = rowIn(body);
-  const data = isRow(top['data']) ? top['data'] : {};
+  const [top = {}, data = {}] = placesOf(body);
   const has = (row: typeof top) => idOf(row['access_token']) !== undefined;
   const tokenIn = has(top) ? 'plain' : has(data) ? 'data' : undefined;
   return {
@@ -52,13 +48,4 @@ export function tokenRefusals(look: TokenLook | undefined): Readings['tokenRefus
   if (look.status >= 400 && look.status < 500 && look.error !== undefined) return 'oauth';
   if (look.code === undefined) return undefined;
   return (['200', '299'] as const).find((each) => each === String(look.status));
-}
-
-function rowIn(body: Buffer) {
-  try {
-    const json = parseJson(body, { maxDepth: MAX_DEPTH });
-    return isRow(json) ? json : {};
-  } catch {
-    return {};
-  }
 }

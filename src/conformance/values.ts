@@ -3,7 +3,7 @@ import { isJsonText, numberText } from '../shared/json.ts';
 /** An object as the platform sent it. */
 export type Row = Readonly<Record<string, unknown>>;
 
-export function isRow(value: unknown): value is Row {
+function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

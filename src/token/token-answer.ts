@@ -57,7 +57,7 @@ export function readTokenAnswer(answer: TokenAnswer, asked: Asked) {
 }
 
 /** Returns the object of the response, and the object in its `data`. */
-function placesOf(body: Buffer): Fields[] {
+export function placesOf(body: Buffer): Fields[] {
   try {
     const json = parseJson(body, { maxDepth: MAX_DEPTH });
     return [json, isFields(json) ? json['data'] : undefined].filter(isFields);
