@@ -115,21 +115,26 @@ export class WebhookConfig {
   allowInsecure!: boolean;
 }
 
-export interface AppConfig {
+/** The parts of the configuration that are injected, each under its class. */
+export const slices = {
+  listen: ListenConfig,
+  upstream: UpstreamConfig,
+  redis: RedisConfig,
+  orders: OrderConfig,
+  database: DatabaseConfig,
+  callers: CallersConfig,
+  jwt: JwtConfig,
+  users: UsersConfig,
+  cache: CacheConfig,
+  estate: EstateConfig,
+  imports: ImportConfig,
+  webhooks: WebhookConfig,
+} as const;
+export type SliceName = keyof typeof slices;
+
+export interface AppConfig extends Readonly<{ [Name in SliceName]: InstanceType<(typeof slices)[Name]> }> {
   readonly logLevel: Values['LOG_LEVEL'];
-  readonly listen: ListenConfig;
-  readonly upstream: UpstreamConfig;
-  readonly redis: RedisConfig;
-  readonly orders: OrderConfig;
-  readonly database: DatabaseConfig;
-  readonly callers: CallersConfig;
-  readonly jwt: JwtConfig;
-  readonly users: UsersConfig;
-  readonly cache: CacheConfig;
   readonly tracing: TracingConfig;
-  readonly estate: EstateConfig;
-  readonly imports: ImportConfig;
-  readonly webhooks: WebhookConfig;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
