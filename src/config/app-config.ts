@@ -2,15 +2,20 @@ import { readFileSync } from 'node:fs';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import type { Certificates } from './certificate-files.ts';
 import { ConfigError } from './config-error.ts';
-import { authoritiesOfDatabase, contradictions, platformProfile } from './contradictions.ts';
+import { contradictions, platformProfile } from './contradictions.ts';
 import type { DatabaseAddress } from './database-url.ts';
 import type { FollowedCertificates } from './followed-certificates.ts';
-import { redisCertificates } from './redis-certificates.ts';
 import type { ListedHost } from './listed-hosts.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { PlatformProfile } from './platform-profile.ts';
 import { RotatingSecret, type Secret } from './secret.ts';
-import { listenerCertificates, upstreamCertificates } from './tls-settings.ts';
+import {
+  authoritiesOfDatabase,
+  listenerCertificates,
+  redisCertificates,
+  upstreamCertificates,
+} from './tls-settings.ts';
+import { percentDecoded } from './url-parts.ts';
 import { type Values, type Variable, type VariableName, variables } from './variables.ts';
 
 export class ListenConfig {
@@ -252,16 +257,9 @@ function assemble(values: Values, environment: Environment): AppConfig {
 function headerValues(text: string): string[] {
   return text.split(',').flatMap((header) => {
     const value = header.slice(header.indexOf('=') + 1).trim();
-    return value === '' ? [] : [value, decoded(value), decoded(value).replace(/^\w+ /, '')];
+    const decoded = percentDecoded(value) ?? value;
+    return value === '' ? [] : [value, decoded, decoded.replace(/^\w+ /, '')];
   });
-}
-
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return value;
-  }
 }
 
 /** Returns lists of all secrets. Those of the application's secret and of private keys change when these are replaced; the last list never does. */

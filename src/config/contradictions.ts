@@ -1,22 +1,6 @@
-import { readCertificates } from './certificate-files.ts';
 import { DATABASE_URL_FORMS } from './database-url.ts';
 import { type KnownPlatform, NOTHING_KNOWN, readPlatformProfile } from './platform-profile.ts';
 import type { Values } from './variables.ts';
-
-/** Reads DATABASE_CA_FILE. Adds to `faults` what does not fit DATABASE_URL. */
-export function authoritiesOfDatabase(values: Values, faults: string[]): string | undefined {
-  const { DATABASE_URL: address, DATABASE_CA_FILE: path } = values;
-  const sslMode = address.kind === 'postgres' ? address.sslMode : 'disable';
-  if (path !== undefined && sslMode === 'disable')
-    faults.push('DATABASE_CA_FILE must go with a DATABASE_URL that has sslmode=verify-full');
-  if (path === undefined && sslMode === 'require')
-    faults.push(
-      'DATABASE_URL has sslmode=require, which checks no certificate: give sslmode=verify-full, or name the authority in DATABASE_CA_FILE',
-    );
-  const variable = 'DATABASE_CA_FILE';
-  const files = path === undefined ? {} : { ca: { variable, path } as const };
-  return readCertificates(files, { ca: variable, cert: variable, key: variable }, faults).ca;
-}
 
 /** Reads PLATFORM_PROFILE_FILE. Adds to `faults` a unit of times that contradicts the file. */
 export function platformProfile(values: Values, faults: string[]): KnownPlatform {

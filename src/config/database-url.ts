@@ -1,4 +1,5 @@
 import { Secret } from './secret.ts';
+import { type Host, hostIn, percentDecoded } from './url-parts.ts';
 
 /** The database for everything that must not be lost, from `DATABASE_URL`. */
 export type DatabaseAddress =
@@ -9,7 +10,7 @@ export type DatabaseAddress =
 export interface PostgresAddress {
   readonly kind: 'postgres';
   /** The gateway uses the host that accepts writes. */
-  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  readonly hosts: readonly Host[];
   readonly user: string;
   readonly password: Secret | undefined;
   readonly database: string;
@@ -23,7 +24,6 @@ export const DATABASE_URL_FORMS =
 
 const POSTGRES =
   /^postgres(?:ql)?:\/\/(?:([^:@/?#]+)(?::([^@/?#]*))?@)?([^@/?#]+)(?:\/([^/?#]*))?(?:\?([^#]*))?$/;
-const HOST = /^(?:\[([\da-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/;
 const LOOPBACK = /^(?:localhost|::1|127(?:\.\d{1,3}){3})$/;
 
 /** Returns what is wrong, as the text that follows the variable's name, where the address cannot be used. */
@@ -37,8 +37,8 @@ export function parseDatabaseUrl(text: string): DatabaseAddress | string {
   const parts = POSTGRES.exec(text);
   if (!parts) return `must be ${DATABASE_URL_FORMS}`;
   const [, user, secret, hostList = '', name, query] = parts;
-  const hosts = hostList.split(',').map(hostIn);
-  const [login, password, database] = [user, secret, name].map((part) => decoded(part ?? ''));
+  const hosts = hostList.split(',').map((host) => hostIn(host, 5_432));
+  const [login, password, database] = [user, secret, name].map((part) => percentDecoded(part ?? ''));
   const isReadable = login !== undefined && password !== undefined && database !== undefined;
   if (!isReadable || !hosts.every((host) => host !== undefined)) return `must be ${DATABASE_URL_FORMS}`;
   if (!login) return 'must name the user: postgres://user:password@host:5432/name';
@@ -60,19 +60,4 @@ export function parseDatabaseUrl(text: string): DatabaseAddress | string {
     database,
     sslMode: sslMode as PostgresAddress['sslMode'],
   };
-}
-
-function hostIn(text: string): { host: string; port: number } | undefined {
-  const [, ipv6, name, digits] = HOST.exec(text) ?? [];
-  const host = ipv6 ?? name;
-  const port = Number(digits ?? 5_432);
-  return host !== undefined && port >= 1 && port <= 65_535 ? { host, port } : undefined;
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }

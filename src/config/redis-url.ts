@@ -1,9 +1,11 @@
+import { type Host, hostIn, percentDecoded } from './url-parts.ts';
+
 /** The address of Redis from `REDIS_URL`. Credentials are percent-decoded. */
 export interface RedisAddress {
   readonly kind: 'single' | 'sentinel' | 'cluster';
   readonly tls: boolean;
   /** One node for `single`; else the nodes that the client may ask for the other ones. */
-  readonly nodes: readonly { readonly host: string; readonly port: number }[];
+  readonly nodes: readonly Host[];
   readonly username?: string;
   readonly password?: string;
   readonly db: number;
@@ -22,17 +24,16 @@ export const REDIS_URL_FORMS =
 const SCHEME = /^(rediss?)(?:[-+](sentinel|cluster))?$/;
 // A user without a password is refused: other clients read `redis://word@host` as a password.
 const URL_PARTS = /^([a-z+-]+):\/\/(?:([^:@/?#]*):([^@/?#]+)@)?([^@/?#]+)(?:\/(\d{0,5}))?(?:\?([^#]*))?$/;
-const NODE = /^(?:\[([\da-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/;
 const QUERY_OF_SENTINEL = ['sentinelMasterId', 'sentinelUsername', 'sentinelPassword'];
 
 /** Returns undefined where the text has none of the {@link REDIS_URL_FORMS}. */
 export function parseRedisUrl(text: string): RedisAddress | undefined {
   const [, scheme = '', user, secret, hosts = '', db, search] = URL_PARTS.exec(text) ?? [];
   const [, protocol, kind = 'single'] = SCHEME.exec(scheme) ?? [];
-  const nodes = hosts.split(',').map((node) => parseNode(node, kind === 'sentinel' ? 26_379 : 6_379));
+  const nodes = hosts.split(',').map((node) => hostIn(node, kind === 'sentinel' ? 26_379 : 6_379));
   const query = parseQuery(search ?? '');
-  const username = decoded(user ?? '');
-  const password = decoded(secret ?? '');
+  const username = percentDecoded(user ?? '');
+  const password = percentDecoded(secret ?? '');
   if (!protocol || !nodes.every((node) => node !== undefined) || !query) return undefined;
   if (username === undefined || password === undefined) return undefined;
   if (kind === 'single' && nodes.length > 1) return undefined;
@@ -53,29 +54,14 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
   };
 }
 
-function parseNode(text: string, defaultPort: number): { host: string; port: number } | undefined {
-  const [, ipv6, name, digits] = NODE.exec(text) ?? [];
-  const host = ipv6 ?? name;
-  const port = Number(digits ?? defaultPort);
-  return host !== undefined && port >= 1 && port <= 65_535 ? { host, port } : undefined;
-}
-
 /** Does not use URLSearchParams, which reads a `+` in a password as a space. An unknown or repeated name is refused. */
 function parseQuery(text: string): Record<string, string> | undefined {
   const query: Record<string, string> = {};
   for (const part of text === '' ? [] : text.split('&')) {
     const [name = '', encoded = ''] = part.split(/=(.*)/s);
-    const value = decoded(encoded);
+    const value = percentDecoded(encoded);
     if (!QUERY_OF_SENTINEL.includes(name) || name in query || !value) return undefined;
     query[name] = value;
   }
   return query;
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
