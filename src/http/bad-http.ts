@@ -30,10 +30,8 @@ function answerInTurn(error: HttpFault, socket: Socket): void {
   const response = firstResponse(socket);
   // A client must not mistake this for the response to a running request, which may be an order.
   if (response?.req.complete && socket.writable) {
-    response.once(
-      'close',
-      edge('bad request', () => answerInTurn(error, socket)),
-    );
+    const closed = edge('bad request', () => answerInTurn(error, socket));
+    response.once('close', closed);
     return;
   }
   if (response) cutOff(response.req);
@@ -83,8 +81,6 @@ function refuse(socket: Socket, problem: ProblemException, response: ServerRespo
     `HTTP/1.1 ${body.status} ${body.title}\r\nContent-Type: application/problem+json; charset=utf-8\r\n` +
       `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
   );
-  setTimeout(
-    edge('lingering connection', () => socket.destroy()),
-    LINGER_MS,
-  ).unref();
+  const end = edge('lingering connection', () => socket.destroy());
+  setTimeout(end, LINGER_MS).unref();
 }

@@ -29,48 +29,40 @@ export class Connections {
     // One more connection is accepted, and it closes an old one. Only while callers wait on all of them does Node close a new connection at
     // once.
     server.maxConnections = max + 1;
-    server.on(
-      'drop',
-      edge('connections', () =>
-        this.metrics.count('gateway_requests_refused_total', { reason: 'connections' }),
-      ),
+    const dropped = edge('connections', () =>
+      this.metrics.count('gateway_requests_refused_total', { reason: 'connections' }),
     );
+    server.on('drop', dropped);
     const opened = (socket: Socket): void => {
       if (this.#underWay.size >= max) this.#makeRoom();
       this.#underWay.set(socket, 0);
       this.#idleStrangers.add(socket);
-      socket.once(
-        'close',
-        edge('connections', () => this.#forget(socket)),
-      );
+      const closed = edge('connections', () => this.#forget(socket));
+      socket.once('close', closed);
     };
     if (!('setSecureContext' in server)) {
       server.on('connection', edge('connections', opened));
       return;
     }
-    server.on(
-      'connection',
-      edge('connections', (socket: Socket) => {
-        const end = clientEndOf(socket);
-        this.#handshakes.set(end, socket);
-        socket.once(
-          'close',
-          edge('connections', () => this.#handshakes.get(end) === socket && this.#handshakes.delete(end)),
-        );
-        opened(socket);
-      }),
-    );
+    const begun = edge('connections', (socket: Socket) => {
+      const end = clientEndOf(socket);
+      this.#handshakes.set(end, socket);
+      const ended = edge(
+        'connections',
+        () => this.#handshakes.get(end) === socket && this.#handshakes.delete(end),
+      );
+      socket.once('close', ended);
+      opened(socket);
+    });
     // The requests of a TLS connection arrive on a second socket, which replaces the first one.
-    server.on(
-      'secureConnection',
-      edge('connections', (socket: Socket) => {
-        const end = clientEndOf(socket);
-        const carrier = this.#handshakes.get(end);
-        this.#handshakes.delete(end);
-        if (carrier) this.#forget(carrier);
-        if (!socket.destroyed) opened(socket);
-      }),
-    );
+    const secured = edge('connections', (socket: Socket) => {
+      const end = clientEndOf(socket);
+      const carrier = this.#handshakes.get(end);
+      this.#handshakes.delete(end);
+      if (carrier) this.#forget(carrier);
+      if (!socket.destroyed) opened(socket);
+    });
+    server.on('connection', begun).on('secureConnection', secured);
   }
 
   /**

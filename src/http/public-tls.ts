@@ -24,19 +24,14 @@ export class PublicTls {
 
   /** Connects to a server that was made with {@link tlsOptions}. */
   connect(server: Server): void {
-    server.on(
-      'connection',
-      edge('client certificate', (socket: Socket) => this.#begun(socket)),
-    );
-    server.on(
-      'secureConnection',
-      edge('client certificate', (socket: TLSSocket) => {
-        const end = clientEndOf(socket);
-        const trust = this.#handshakes.get(end);
-        this.#handshakes.delete(end);
-        this.clients.opened(socket, trust);
-      }),
-    );
+    const begun = edge('client certificate', (socket: Socket) => this.#begun(socket));
+    const secured = edge('client certificate', (socket: TLSSocket) => {
+      const end = clientEndOf(socket);
+      const trust = this.#handshakes.get(end);
+      this.#handshakes.delete(end);
+      this.clients.opened(socket, trust);
+    });
+    server.on('connection', begun).on('secureConnection', secured);
     const { certificates } = this.config;
     if (!certificates) return;
     // Open connections keep the certificates with which they began.
@@ -50,10 +45,8 @@ export class PublicTls {
     if (!trust) return;
     const end = clientEndOf(socket);
     this.#handshakes.set(end, trust);
-    socket.once(
-      'close',
-      edge('client certificate', () => this.#handshakes.delete(end)),
-    );
+    const closed = edge('client certificate', () => this.#handshakes.delete(end));
+    socket.once('close', closed);
   }
 }
 

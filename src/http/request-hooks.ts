@@ -79,14 +79,12 @@ export class RequestHooks {
     void reply.header('x-request-id', requestId);
     // All functions share one listener, because each further listener costs a microsecond.
     atEnd.push(left, this.admission.enter());
-    reply.raw.once(
-      'close',
-      edge('end of a request', () => {
-        // Fastify calls no `onResponse` if the caller hung up, so the line is written here. It is an edge of its own: the rest runs even if it fails.
-        this.requestLog.ended(request, reply);
-        for (const end of atEnd) end();
-      }),
-    );
+    const ended = edge('end of a request', () => {
+      // Fastify calls no `onResponse` if the caller hung up, so the line is written here. It is an edge of its own: the rest runs even if it fails.
+      this.requestLog.ended(request, reply);
+      for (const end of atEnd) end();
+    });
+    reply.raw.once('close', ended);
     const problem = malformedRequest(request);
     if (problem) return sendProblem(problem, request, reply.header('connection', 'close'));
     if (request.url.length <= MAX_URL) return done();

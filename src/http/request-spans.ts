@@ -14,11 +14,8 @@ export function connectSpans(fastify: FastifyInstance): void {
     const span = firstSpan(method, options, callerTrace(headers));
     request.span = span;
     // The span does not end in `onResponse`, because Fastify does not call it if the caller hung up.
-    if (span.isRecording())
-      reply.raw.once(
-        'close',
-        edge('span', () => end(request, reply)),
-      );
+    const closed = edge('span', () => end(request, reply));
+    if (span.isRecording()) reply.raw.once('close', closed);
     done();
   });
   // The span becomes the active one only here: a request whose rate or token is checked may continue in a turn that another request began.

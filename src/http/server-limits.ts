@@ -80,14 +80,12 @@ const HUNG_UP = 499;
 export function limitConnections(server: Server): void {
   // Node silently drops headers beyond its limit. One more than the gateway allows shows that there were too many.
   server.maxHeadersCount = MAX_HEADERS + 1;
-  server.on(
-    'timeout',
-    edge('idle connection', (socket: Socket) => {
-      // A client that waits for the platform may be idle. A client that does not read its response, or is idle for long, is disconnected.
-      if (firstResponse(socket) && socket.writableLength === 0) socket.setTimeout(STALLED_MS);
-      else socket.destroy();
-    }),
-  );
+  const idle = edge('idle connection', (socket: Socket) => {
+    // A client that waits for the platform may be idle. A client that does not read its response, or is idle for long, is disconnected.
+    if (firstResponse(socket) && socket.writableLength === 0) socket.setTimeout(STALLED_MS);
+    else socket.destroy();
+  });
+  server.on('timeout', idle);
   // The gateway asks a client for its body only when it reads the body.
   const serve = (request: IncomingMessage, response: ServerResponse) =>
     server.emit('request', request, response);
@@ -242,13 +240,8 @@ export function closeAfterResponse(request: IncomingMessage, isStranger: boolean
     if (isStranger) return lingerUnread(request);
     // A reader that stopped in the middle of the body may still wait for more, and would stop the flow. A listener starts the flow again.
     // `resume` alone does not start it again once its last listener is removed.
-    request
-      .removeAllListeners('readable')
-      .once('end', destroySoon)
-      .on(
-        'data',
-        edge('lingering connection', () => undefined),
-      );
+    const discard = edge('lingering connection', () => undefined);
+    request.removeAllListeners('readable').once('end', destroySoon).on('data', discard);
     setTimeout(destroySoon, LINGER_BODY_MS).unref();
   };
 }
@@ -259,22 +252,19 @@ const unread = new Set<Socket>();
 function lingerUnread(request: IncomingMessage): void {
   const { socket } = request;
   // Node would read and discard the rest of the body after the response. A MiB of it costs more than the refusal.
-  setImmediate(
-    edge('lingering connection', () => {
-      request.pause();
-      socket.pause();
-    }),
-  );
+  const pause = edge('lingering connection', () => {
+    request.pause();
+    socket.pause();
+  });
+  setImmediate(pause);
   const [oldest] = unread;
   if (oldest && unread.size >= MAX_LINGERING_STRANGERS) oldest.destroy();
   unread.add(socket);
   const end = edge('lingering connection', () => socket.destroy());
   const timer = setTimeout(end, LINGER_STRANGER_MS).unref();
-  socket.once(
-    'close',
-    edge('lingering connection', () => {
-      clearTimeout(timer);
-      unread.delete(socket);
-    }),
-  );
+  const closed = edge('lingering connection', () => {
+    clearTimeout(timer);
+    unread.delete(socket);
+  });
+  socket.once('close', closed);
 }

@@ -154,8 +154,6 @@ export function logLibraryOutput(log: Log): void {
   for (const method of METHODS) console[method] = (...values: unknown[]) => logOnce(format(...values));
   // Node's own listener prints the warnings.
   process.removeAllListeners('warning');
-  process.on(
-    'warning',
-    edge('library', ({ name, message }: Error) => logOnce(`${name}: ${message}`)),
-  );
+  const warned = edge('library', ({ name, message }: Error) => logOnce(`${name}: ${message}`));
+  process.on('warning', warned);
 }

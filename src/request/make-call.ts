@@ -39,10 +39,8 @@ export function ownCallOf(name: string, more: Pick<CallContext, 'user' | 'abando
 /** Returns a signal that is aborted when the caller hangs up before it has its response. */
 function hangUp({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  raw.once(
-    'close',
-    edge('abandoned read', () => raw.writableFinished || controller.abort()),
-  );
+  const closed = edge('abandoned read', () => raw.writableFinished || controller.abort());
+  raw.once('close', closed);
   return controller.signal;
 }
 
