@@ -19,12 +19,28 @@ export function syntaxFault(text: string): string | undefined {
   return `${reader.at < text.length ? `at ${place}` : `where it ends (${place})`} there must be ${expected}`;
 }
 
+/** Returns the pointer (RFC 6901) of the first field of a JSON text whose object has a field of that name before it. Empty if there is none. */
+export function repeatedKey(text: string): string {
+  const reader = new Reader(text);
+  reader.document();
+  return reader.repeated;
+}
+
+/** Returns the token of a pointer (RFC 6901). A name that no field can have is shortened. */
+export function pointerToken(key: string | number): string {
+  return `/${String(key).slice(0, 128).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
 /**
  * A parser. Each method reads one part from {@link at} on. It returns what is expected where the text stops being valid, or undefined at
  * the end of the part.
  */
 class Reader {
   at = 0;
+  /** The pointer of the first repeated field. */
+  repeated = '';
+  /** The names and indices that lead to the part that is read. */
+  readonly #path: (string | number)[] = [];
 
   constructor(private readonly text: string) {}
 
@@ -47,18 +63,29 @@ class Reader {
   #members(close: string, named: boolean): string | undefined {
     this.at++;
     if (this.#isNext(close)) return undefined;
-    for (;;) {
-      const expected = (named ? this.#name() : undefined) ?? this.#value();
+    const names = new Set<string>();
+    for (let index = 0; ; index++) {
+      this.#path.push(index);
+      const expected = (named ? this.#name(names) : undefined) ?? this.#value();
       if (expected !== undefined) return expected;
+      this.#path.pop();
       if (this.#isNext(close)) return undefined;
       if (!this.#isNext(',')) return `\`,\` or \`${close}\``;
     }
   }
 
-  #name(): string | undefined {
+  /** `names` are the fields that the object has before this one. */
+  #name(names: Set<string>): string | undefined {
     this.#skip(WHITE);
     if (this.text[this.at] !== '"') return 'the name of a field, in `"`';
-    return this.#string() ?? (this.#isNext(':') ? undefined : '`:`');
+    const from = this.at;
+    const expected = this.#string();
+    if (expected !== undefined) return expected;
+    const name = JSON.parse(this.text.slice(from, this.at)) as string;
+    this.#path[this.#path.length - 1] = name;
+    if (this.repeated === '' && names.has(name)) this.repeated = this.#path.map(pointerToken).join('');
+    names.add(name);
+    return this.#isNext(':') ? undefined : '`:`';
   }
 
   #string(): string | undefined {

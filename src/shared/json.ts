@@ -6,6 +6,8 @@
  * its text as sent; see {@link numberText}. All other numbers are plain numbers.
  */
 
+import { pointerToken, repeatedKey } from './json-syntax.ts';
+
 /** A lone surrogate: no well-formed text begins with it, so a marked number is never mistaken for a string. */
 const NUMBER_MARK = '\udfff';
 const MARK_ESCAPE = String.raw`"\udfff`;
@@ -15,7 +17,6 @@ const INTEGER = /^-?(?:0|[1-9]\d{0,15})$/;
 /** Every integer with at most this many digits is exact in a double. */
 const MAX_EXACT_DIGITS = 15;
 const MAX_SAFE = String(Number.MAX_SAFE_INTEGER);
-const COLON_NEXT = /\s*:/y;
 
 const [QUOTE, OPEN, CLOSE, COLON, COMMA, DIGIT, MINUS, IN_NUMBER] = [1, 2, 3, 4, 5, 6, 7, 8] as const;
 /** The kind of each byte outside of a string. A byte of kind {@link DIGIT} or higher may be part of a number. */
@@ -76,7 +77,7 @@ export function parseJson(bytes: Buffer, limits: Limits, decoded = decodeUtf8(by
   }
   // A value with fewer keys than the text has colons has a repeated key. Only then its location is searched.
   if (isObject(value) && countKeys(value, limits.refuses) !== keys)
-    throw new JsonFault('duplicate-key', findRepeatedKey(text));
+    throw new JsonFault('duplicate-key', repeatedKey(text));
   return value;
 }
 
@@ -104,11 +105,6 @@ export function integerText(value: unknown): string | undefined {
 /** True for text, false for a marked number and everything else. */
 export function isJsonText(value: unknown): value is string {
   return typeof value === 'string' && !value.startsWith(NUMBER_MARK);
-}
-
-/** Returns the token of a pointer (RFC 6901). A name that no field can have is shortened. */
-export function pointerToken(key: string | number): string {
-  return `/${String(key).slice(0, 128).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
 function kindsOf(characters: Readonly<Record<string, number>>): Uint8Array {
@@ -215,16 +211,6 @@ function isChanged(token: string, isPlain: boolean): boolean {
   return !INTEGER.test(token) || token === '-0' || !Number.isSafeInteger(Number(token));
 }
 
-/** Returns the index of the quote that closes the string opened at `open`, or the length of the text if no quote does. */
-function endOfString(text: string, open: number): number {
-  for (let close = text.indexOf('"', open + 1); close !== -1; close = text.indexOf('"', close + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(close - 1 - backslashes) === 0x5c) backslashes++;
-    if (backslashes % 2 === 0) return close;
-  }
-  return text.length;
-}
-
 /**
  * Counts the keys of a value from `JSON.parse`, which has no inherited keys that `for…in` would find. Throws at the first refused key,
  * depth first, with its location in the value.
@@ -252,45 +238,4 @@ function countKeys(value: object, refuses: Limits['refuses']): number {
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
-}
-
-/** Returns the location of the first repeated key in a valid JSON text. */
-function findRepeatedKey(text: string): string {
-  interface Level {
-    readonly seen?: Set<string>;
-    token: string | number;
-  }
-  const levels: Level[] = [];
-  const pointer = () => levels.map((level) => pointerToken(level.token)).join('');
-  for (let at = 0; at < text.length; at++) {
-    const level = levels.at(-1);
-    switch (text[at]) {
-      case '{':
-        levels.push({ seen: new Set(), token: '' });
-        break;
-      case '[':
-        levels.push({ token: 0 });
-        break;
-      case '}':
-      case ']':
-        levels.pop();
-        break;
-      case ',':
-        if (level && typeof level.token === 'number') level.token++;
-        break;
-      case '"': {
-        const end = endOfString(text, at);
-        COLON_NEXT.lastIndex = end + 1;
-        if (level?.seen && COLON_NEXT.test(text)) {
-          level.token = JSON.parse(text.slice(at, end + 1)) as string;
-          if (level.seen.has(level.token)) return pointer();
-          level.seen.add(level.token);
-        }
-        at = end;
-        break;
-      }
-      default:
-    }
-  }
-  return '';
 }

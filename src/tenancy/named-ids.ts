@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { pointerToken } from '../shared/json.ts';
+import { pointerToken } from '../shared/json-syntax.ts';
 import { declaredFields } from '../validation/declared-fields.ts';
 import { type Name, namesOf } from './names.ts';
 

@@ -3,7 +3,7 @@ import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import type { FastifyRequest } from 'fastify';
 import { documentedPath } from '../shared/documented-path.ts';
-import { pointerToken } from '../shared/json.ts';
+import { pointerToken } from '../shared/json-syntax.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { acceptedType } from './accepted-type.ts';
 import { MAX_FAULTS, validated } from './compiled-validation.ts';

@@ -12,7 +12,7 @@ import fc from 'fast-check';
 import { OPERATION_POLICY, type OperationPolicy } from '../../src/request/operation-policy.ts';
 import { isScope } from '../../src/request/scopes.ts';
 import { ProblemException, type RequestFault } from '../../src/problem/problem.exception.ts';
-import { pointerToken } from '../../src/shared/json.ts';
+import { pointerToken } from '../../src/shared/json-syntax.ts';
 import { readRequestBody, UnreadableBody } from '../../src/validation/request-body.ts';
 import { isPolluting, OBJECT_RULE } from '../../src/validation/rules.ts';
 import { checkedPart } from '../../src/validation/validation.guard.ts';
