@@ -5,7 +5,7 @@ import { SpanKind, type SpanOptions } from '@opentelemetry/api';
 import { Cluster, type Redis } from 'ioredis';
 import { RedisConfig } from '../config/app-config.ts';
 import { poll } from '../kit/poll/poll.ts';
-import { SealedStore, Sealer } from '../kit/sealed-store/sealed-store.ts';
+import { StoreSealer, Sealer } from '../kit/sealed-store/sealed-store.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Log } from '../observability/log.ts';
 import type { SealedInRedis } from '../observability/metric-tables.ts';
@@ -43,9 +43,9 @@ export class RedisAway extends Error {
  */
 @Injectable()
 export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
-  readonly sealer: Sealer | undefined;
   /** The first part of this gateway's keys. */
   readonly environment: string;
+  readonly #sealer: Sealer | undefined;
   readonly #client: Redis | Cluster | undefined;
   readonly #rights: Rights;
   readonly #listeners: (() => void)[] = [];
@@ -78,7 +78,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.#rights = sharedRights(this.environment);
     const server = serverOf(config);
     if (!server) return;
-    this.sealer = new Sealer(config.encryptionKeys);
+    this.#sealer = new Sealer(config.encryptionKeys);
     this.metrics.redisUp(false);
     const { cert } = server.certificates;
     if (server.tls && cert)
@@ -155,11 +155,11 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  /** Returns a store of sealed texts. Undefined if no Redis is configured. `store` is its name in metrics. */
-  sealed(store: SealedInRedis): SealedStore | undefined {
-    if (!this.sealer) return undefined;
+  /** Returns the sealer of a store. Undefined if no Redis is configured. `store` is its name in metrics. */
+  sealed(store: SealedInRedis): StoreSealer | undefined {
+    if (!this.#sealer) return undefined;
     const unreadable = () => this.metrics.count('gateway_redis_unreadable_total', { store });
-    return new SealedStore(this.sealer, (command) => this.run(command), unreadable);
+    return new StoreSealer(this.#sealer, unreadable);
   }
 
   /**

@@ -5,7 +5,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
 import { replaceValue } from '../kit/compare-and-set/compare-and-set.ts';
 import { underLease } from '../kit/lease/lease.ts';
-import { emptyIfForeign, type SealedStore } from '../kit/sealed-store/sealed-store.ts';
+import { emptyIfForeign, type StoreSealer } from '../kit/sealed-store/sealed-store.ts';
 import { RedisAway, SharedRedis } from '../redis/shared-redis.ts';
 import type { AccessToken } from '../token/principal.ts';
 
@@ -52,7 +52,7 @@ export class SessionStore {
   readonly #local = new Map<string, { record: SessionRecord; endsAt: number }>();
   readonly #environment: string;
   /** Undefined without Redis. */
-  readonly #sealed: SealedStore | undefined;
+  readonly #sealed: StoreSealer | undefined;
 
   constructor(
     config: UpstreamConfig,
@@ -90,10 +90,14 @@ export class SessionStore {
   }
 
   async open(key: string, record: SessionRecord, lifeMs: number): Promise<void> {
-    if (this.#sealed)
-      return this.#sealed
-        .set(key, JSON.stringify(record), lifeMs)
+    if (this.#sealed) {
+      const sealed = this.#sealed.seal(JSON.stringify(record), key);
+      const wholeMs = Math.max(1, Math.floor(lifeMs));
+      await this.redis
+        .run((client) => client.set(key, sealed, 'PX', wholeMs))
         .catch((error: unknown) => unavailable(error, NOT_STORED));
+      return;
+    }
     for (const [each, { endsAt }] of this.#local) if (endsAt <= performance.now()) this.#local.delete(each);
     this.#local.set(key, { record, endsAt: performance.now() + lifeMs });
   }

@@ -1,5 +1,5 @@
 import { isLeaseFree } from '../kit/lease/lease.ts';
-import type { SealedStore } from '../kit/sealed-store/sealed-store.ts';
+import type { StoreSealer } from '../kit/sealed-store/sealed-store.ts';
 import type { Changes, Entries, LedgerStore, TokenKeys } from './ledger-store.ts';
 import type { AccessToken } from './principal.ts';
 import { type FailureRecord, keptMs, recordSchema } from './token-failure.ts';
@@ -53,7 +53,7 @@ export class TokenLedger {
   /** Without `sealer` a token is stored unsealed. */
   constructor(
     private readonly store: LedgerStore,
-    private readonly sealer?: SealedStore,
+    private readonly sealer?: StoreSealer,
   ) {}
 
   /**

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import type { CodeModule } from '../config/taught-codes.ts';
-import type { SealedStore } from '../kit/sealed-store/sealed-store.ts';
+import type { StoreSealer } from '../kit/sealed-store/sealed-store.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
@@ -32,7 +32,7 @@ interface MetCode extends Pick<Gap, 'operation' | 'count' | 'firstSeenAt' | 'las
 export class UnknownCodes {
   readonly #key: string;
   /** Undefined without Redis. */
-  readonly #sealed: SealedStore | undefined;
+  readonly #sealed: StoreSealer | undefined;
   /** The first words that this process got, by operation and code. */
   readonly #words = new Map<string, string>();
   /** The codes that this process has logged, by operation. */

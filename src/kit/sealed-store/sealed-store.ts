@@ -1,6 +1,5 @@
 import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto';
 import { freshBytes } from '../../shared/random-bytes.ts';
-import type { RunCommand } from '../redis-script/redis-script.ts';
 
 /** An AES-256 key. */
 export interface EncryptionKey {
@@ -101,13 +100,12 @@ export class Sealer {
 }
 
 /**
- * A store of sealed values in Redis. A value that cannot be opened counts as missing. It is not deleted, because a process with more keys
- * may be able to read it.
+ * Seals and opens the values of one store in Redis. A value that cannot be opened counts as missing. It is not deleted, because a process
+ * with more keys may be able to read it.
  */
-export class SealedStore {
+export class StoreSealer {
   constructor(
     private readonly sealer: Sealer,
-    private readonly run: RunCommand,
     private readonly unreadable: () => void,
   ) {}
 
@@ -121,16 +119,6 @@ export class SealedStore {
     const text = this.sealer.open(value, key);
     if (text === undefined) this.unreadable();
     return text;
-  }
-
-  async get(key: string): Promise<string | undefined> {
-    return this.open(await this.run((client) => client.get(key).catch(emptyIfForeign)), key);
-  }
-
-  /** Stores a text. Each text expires, because it is a copy or a right. */
-  async set(key: string, text: string, lifeMs: number): Promise<void> {
-    const life = Math.max(1, Math.floor(lifeMs));
-    await this.run((client) => client.set(key, this.seal(text, key), 'PX', life));
   }
 }
 
