@@ -1,47 +1,37 @@
 import { Cluster, type Redis, type RedisCommander } from 'ioredis';
 import { redisErrorReason, redisErrorWords } from './redis-error.ts';
 
-/**
- * The rights that the gateway needs in Redis. The commands are written as they are tried, with KEY for a key. docs/operating.md, section 2,
- * grants them.
- */
-export interface Rights {
-  readonly commands: readonly string[];
-  /** The beginnings of keys. The first one replaces KEY. */
-  readonly prefixes: readonly string[];
-}
+/** The commands that the gateway needs in Redis, as they are tried, with KEY for a key. docs/operating.md, section 2, grants them. */
+export const COMMANDS: readonly string[] = [
+  ...['ping', 'info', 'time', 'eval return 0', 'evalsha 0 0'],
+  ...['get KEY', 'mget KEY', 'set KEY 0', 'del KEY', 'exists KEY', 'pttl KEY', 'pexpire KEY 1'],
+  ...['hget KEY 0', 'hgetall KEY', 'hset KEY 0 0', 'hlen KEY'],
+];
 
 export interface Refusals {
   /** The missing rights as access lists name them: `+hset`, `~prefix*`. */
   readonly missing: readonly string[];
-  /** Commands that the server lacks, or has under another name. */
-  readonly unknown: readonly string[];
   /** The server's words if it refuses writes for another reason: it is full, or is a replica. */
   readonly words?: string;
 }
 
-const UNKNOWN = /^ERR unknown (sub)?command/i;
-
-const COMMON = [
-  ...['ping', 'info', 'time', 'eval return 0', 'evalsha 0 0'],
-  ...['get KEY', 'mget KEY', 'set KEY 0', 'del KEY', 'exists KEY', 'incr KEY', 'pttl KEY', 'pexpire KEY 1'],
-  ...['hget KEY 0', 'hgetall KEY', 'hset KEY 0 0', 'hlen KEY'],
-];
-export function sharedRights(environment: string): Rights {
-  return { commands: COMMON, prefixes: [`${environment}:`, `{${environment}`] };
+/** Returns the beginnings of all keys of an environment. */
+export function prefixesOf(environment: string): readonly string[] {
+  return [`${environment}:`, `{${environment}`];
 }
 
 /**
  * Checks the rights. It carries nothing out, because it only sends the commands between MULTI and DISCARD. Rejects while the server is
  * away.
  */
-export async function refusalsOf(client: RedisCommander, { commands, prefixes }: Rights): Promise<Refusals> {
+export async function refusalsOf(client: RedisCommander, environment: string): Promise<Refusals> {
   // A single node sends no redirections, and every node has the same users.
   const node = client instanceof Cluster ? client.nodes('master')[0] : (client as Redis);
   if (!node) throw new Error('Connection is closed');
+  const prefixes = prefixesOf(environment);
   const keys = prefixes.map((prefix) => `${prefix}rights`);
   const tried = [
-    ...commands.map((command) => command.replaceAll('KEY', keys[0] as string)),
+    ...COMMANDS.map((command) => command.replaceAll('KEY', keys[0] as string)),
     ...keys.slice(1).map((key) => `get ${key}`),
   ];
   const frame = ['multi', 'discard'];
@@ -58,7 +48,6 @@ function sorted(
   prefixes: readonly string[],
 ): Refusals {
   const missing = new Set<string>();
-  const unknown = new Set<string>();
   let words: string | undefined;
   for (const [index, error] of errors.entries()) {
     // In a cluster, another node may have the key.
@@ -66,12 +55,11 @@ function sorted(
     const command = commands[index] ?? '';
     const reason = redisErrorReason(error);
     if (reason === 'timeout' || reason === 'connection' || reason === 'loading') throw error;
-    if (UNKNOWN.test(error.message)) unknown.add(nameOf(command));
     if (reason !== 'denied') words ??= redisErrorWords(error);
-    else if (/ run | command/.test(error.message)) missing.add(`+${nameOf(command)}`);
+    else if (/ run | command/.test(error.message)) missing.add(`+${command.split(' ')[0]}`);
     else missing.add(`~${prefixes.findLast((prefix) => command.includes(` ${prefix}rights`)) ?? ''}*`);
   }
-  return { missing: [...missing], unknown: [...unknown], ...(words !== undefined && { words }) };
+  return { missing: [...missing], ...(words !== undefined && { words }) };
 }
 
 async function errorsOf(node: Redis, commands: readonly string[]): Promise<(Error | null)[]> {
@@ -81,10 +69,4 @@ async function errorsOf(node: Redis, commands: readonly string[]): Promise<(Erro
     pipeline.call(name, ...values);
   }
   return ((await pipeline.exec()) ?? []).map(([error]) => error);
-}
-
-/** Returns the name in access lists: `client|setname` is a command of its own. */
-function nameOf(command: string): string {
-  const [name = '', second] = command.split(' ');
-  return name === 'client' || name === 'memory' ? `${name}|${second}` : name;
 }

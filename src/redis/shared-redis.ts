@@ -14,7 +14,7 @@ import { inSpan } from '../observability/tracing.ts';
 import { COMMAND_MS, inTime, redisClient, serverOf } from './redis-client.ts';
 import { isRefusal, redisErrorReason, type RedisErrorReason, redisErrorWords } from './redis-error.ts';
 import { environmentName } from './key-names.ts';
-import { refusalsOf, type Rights, sharedRights } from './rights.ts';
+import { refusalsOf } from './rights.ts';
 import { edge } from '../shared/edge.ts';
 
 /** The longest wait at the start. Parts that need Redis report its absence themselves, and the rest works. */
@@ -47,7 +47,6 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   readonly environment: string;
   readonly #sealer: Sealer | undefined;
   readonly #client: Redis | Cluster | undefined;
-  readonly #rights: Rights;
   readonly #listeners: (() => void)[] = [];
   /** Undefined until the first attempt to connect has ended. */
   #up: boolean | undefined;
@@ -75,7 +74,6 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     private readonly metrics: Metrics,
   ) {
     this.environment = environmentName(config.platform);
-    this.#rights = sharedRights(this.environment);
     const server = serverOf(config);
     if (!server) return;
     this.#sealer = new Sealer(config.encryptionKeys);
@@ -239,7 +237,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     if (!this.#up) return;
     let refusal: string | undefined;
     try {
-      const { missing, words } = await this.run((client) => refusalsOf(client, this.#rights));
+      const { missing, words } = await this.run((client) => refusalsOf(client, this.environment));
       refusal = missing.length > 0 ? `denies ${missing.join(' and ')}` : words;
     } catch {
       return; // Either Redis is away, which is logged, or the next check tries again.
