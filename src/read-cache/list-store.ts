@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { CacheConfig } from '../config/app-config.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import { redisStore, type RedisStore, type SharedList } from './redis-store.ts';
+import { RedisLists, type SharedList } from './redis-store.ts';
 import type { LastResponse } from '../upstream/classify.ts';
 
 /** A list of the platform, or another result of a read. Readers share it, so they must not change it. */
@@ -24,11 +24,6 @@ export interface List<T> {
 export interface TextForm<T> {
   readonly toText: (value: T) => string;
   readonly fromText: (text: string) => T;
-}
-
-export interface Storing<T> {
-  readonly lifeMs: number;
-  readonly form: TextForm<T>;
 }
 
 /** A list in this process; `sharedAt` is the `askedAt` of the copy in Redis. */
@@ -57,7 +52,7 @@ export class ListStore {
     sizeCalculation: ({ length }, key) => BYTES_FOR_EACH * length + 2 * key.length,
     ttlResolution: 0,
   });
-  readonly #second: RedisStore | undefined;
+  readonly #second: RedisLists | undefined;
   /** Lists for which Redis is asked at the moment. */
   readonly #asked = new SingleFlight<List<unknown> | undefined>();
   /** Lists that are being written to Redis, each with the list that is to be written next. */
@@ -67,7 +62,8 @@ export class ListStore {
   #versions = 0;
 
   constructor(redis: SharedRedis, { ttlMs }: CacheConfig) {
-    this.#second = redisStore(redis);
+    const sealer = redis.sealed('cache');
+    this.#second = sealer && new RedisLists(redis, sealer);
     this.lifeMs = ttlMs;
   }
 
@@ -81,11 +77,11 @@ export class ListStore {
   }
 
   /** Reads the second level and copies the list into the first. Never fails. */
-  find<T>(key: string, storing: Storing<T>): Promise<List<T> | undefined> {
-    return this.#asked.run(key, () => this.#find(key, storing)) as Promise<List<T> | undefined>;
+  find<T>(key: string, form: TextForm<T>): Promise<List<T> | undefined> {
+    return this.#asked.run(key, () => this.#find(key, form)) as Promise<List<T> | undefined>;
   }
 
-  async #find<T>(key: string, { lifeMs, form }: Storing<T>): Promise<List<T> | undefined> {
+  async #find<T>(key: string, form: TextForm<T>): Promise<List<T> | undefined> {
     const found = await this.#second?.get(FORMAT + key).catch(() => undefined);
     if (!found) return undefined;
     const { text, askedAt, generation } = found;
@@ -95,7 +91,7 @@ export class ListStore {
     const version = this.newVersion();
     const list = { value: form.fromText(text), length: text.length, askedAt, generation, version };
     // The copy lives only for the rest of the list's life. Different clocks of replicas cannot make this longer than a whole life.
-    const leftMs = Math.min(lifeMs, askedAt + lifeMs - Date.now());
+    const leftMs = Math.min(this.lifeMs, askedAt + this.lifeMs - Date.now());
     if (leftMs >= 1 && !isNewer) this.#first.set(key, { ...list, sharedAt: askedAt }, { ttl: leftMs });
     return list;
   }
@@ -104,20 +100,20 @@ export class ListStore {
    * Stores a list, unless it was requested earlier than the stored one (a slow read during a refresh). Most refreshes find an unchanged
    * list, which is not written to Redis again.
    */
-  async keep<T>(key: string, list: List<T>, { lifeMs, form }: Storing<T>): Promise<void> {
+  async keep<T>(key: string, list: List<T>, form: TextForm<T>): Promise<void> {
     const { length, askedAt, version, generation } = list;
     if (length > MAX_LENGTH) return;
     const held = this.#first.get(key);
     if (held && held.askedAt > askedAt) return;
     const isSame = held?.version === version && held.generation === generation;
-    const isShared = isSame && askedAt - held.sharedAt < lifeMs * RENEWED;
+    const isShared = isSame && askedAt - held.sharedAt < this.lifeMs * RENEWED;
     const sharedAt = isShared ? held.sharedAt : askedAt;
-    this.#first.set(key, { ...list, sharedAt }, { ttl: jittered(lifeMs) });
-    if (this.#second && !isShared) await this.#share(this.#second, key, list, { lifeMs, form });
+    this.#first.set(key, { ...list, sharedAt }, { ttl: this.#jitteredLifeMs() });
+    if (this.#second && !isShared) await this.#share(this.#second, key, list, form);
   }
 
   /** Writes one list at a time for each key. If refreshes are faster than Redis, only the last list has to be serialised and stored. */
-  async #share<T>(second: RedisStore, key: string, list: List<T>, { lifeMs, form }: Storing<T>) {
+  async #share<T>(second: RedisLists, key: string, list: List<T>, form: TextForm<T>) {
     if (this.#sharing.has(key)) {
       this.#sharing.set(key, list);
       return;
@@ -127,14 +123,14 @@ export class ListStore {
         this.#sharing.set(key, undefined);
         const { askedAt, generation, value } = next;
         const shared: SharedList = { text: form.toText(value), askedAt, generation };
-        await second.set(FORMAT + key, shared, jittered(lifeMs));
+        await second.set(FORMAT + key, shared, this.#jitteredLifeMs());
       }
     } finally {
       this.#sharing.delete(key);
     }
   }
-}
 
-function jittered(lifeMs: number): number {
-  return lifeMs * (1 - JITTER + 2 * JITTER * Math.random());
+  #jitteredLifeMs(): number {
+    return this.lifeMs * (1 - JITTER + 2 * JITTER * Math.random());
+  }
 }

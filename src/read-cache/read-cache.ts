@@ -28,8 +28,6 @@ export interface ListSpec<T> {
   readonly enterpriseGlobalId: string | undefined;
   readonly query: object;
   readonly form: TextForm<T>;
-  /** The life of the result. The default is the configured one. */
-  readonly lifeMs?: number;
   /** Loads the list. `held` is the list that the new one replaces. */
   readonly load: (held: List<T> | undefined) => Promise<Loaded<T>>;
 }
@@ -78,7 +76,7 @@ export class ReadCache {
     const asked = this.keys.generationOf({ enterpriseGlobalId }, call);
     const held = fresh ? undefined : this.lists.held<T>(key);
     // If the generation is not known yet (a caller without a rate, a lookup of a write), the same write to Redis asks for the list.
-    const shared = held || fresh ? undefined : this.lists.find(key, this.#storing(spec));
+    const shared = held || fresh ? undefined : this.lists.find(key, spec.form);
     const generation = await asked;
     if (generation === undefined) {
       this.metrics.readCache(operation, 'error');
@@ -89,7 +87,7 @@ export class ReadCache {
       return cached(key, await this.#refresh(spec, key, generation));
     }
     if (held?.generation === generation) return this.#hit(operation, key, held);
-    const found = await (shared ?? this.lists.find(key, this.#storing(spec)));
+    const found = await (shared ?? this.lists.find(key, spec.form));
     if (found?.generation === generation) return this.#hit(operation, key, found);
     return this.#join(spec, call, key, generation);
   }
@@ -137,7 +135,7 @@ export class ReadCache {
 
   #begin<T>(spec: ListSpec<T>, key: string, generation: string): Promise<List<T>> {
     const flight = this.#load(spec, key, generation);
-    const kept = flight.then((list) => this.#keep(spec, key, list));
+    const kept = flight.then((list) => this.lists.keep(key, list, spec.form));
     return this.#flights.begin(generation + key, flight, kept) as Promise<List<T>>;
   }
 
@@ -145,7 +143,7 @@ export class ReadCache {
     const list = await this.#load(spec, key, generation);
     // A reader has seen this list now, so no later reader may join an older call.
     this.#flights.forget(generation + key);
-    void this.#keep(spec, key, list).catch(() => undefined);
+    void this.lists.keep(key, list, spec.form).catch(() => undefined);
     return list;
   }
 
@@ -155,14 +153,6 @@ export class ReadCache {
     const loaded = await spec.load(held);
     const version = held?.value === loaded.value ? held.version : this.lists.newVersion();
     return { ...loaded, askedAt, generation, version };
-  }
-
-  #keep<T>(spec: ListSpec<T>, key: string, list: List<T>): Promise<void> {
-    return this.lists.keep(key, list, this.#storing(spec));
-  }
-
-  #storing<T>({ form, lifeMs = this.lists.lifeMs }: ListSpec<T>) {
-    return { form, lifeMs };
   }
 }
 

@@ -1,6 +1,6 @@
-import { Cluster } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import { Batcher } from '../kit/batcher/batcher.ts';
-import { emptyIfForeign } from '../kit/sealed-store/sealed-store.ts';
+import { emptyIfForeign, type StoreSealer } from '../kit/sealed-store/sealed-store.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 
@@ -32,52 +32,47 @@ end
 /** The most characters of one command, because Redis serves no other client while it runs. */
 const MAX_COMMAND = 256 * 1024;
 
-/** The lists in Redis. Calls fail while Redis is away. */
-export interface RedisStore {
-  get(key: string): Promise<SharedList | undefined>;
+/**
+ * The second level of the cache, in Redis. Lists are sealed, because they contain personal data. Calls fail while Redis is away. Reads
+ * bypass Nest's `Cache`: the work of Cache and Keyv for each value costs more than the value (decision 8).
+ */
+export class RedisLists {
+  readonly #stores: Batcher<Entry, void>;
+  readonly #lookups: Batcher<string, string | null>;
+
+  constructor(
+    redis: SharedRedis,
+    private readonly sealer: StoreSealer,
+  ) {
+    // A lookup shares one write with the generation, if both are requested in the same turn of the event loop.
+    const atEndOfTurn = (send: () => void) => redis.atEndOfTurn(send);
+    this.#stores = new Batcher('cache', (all) => redis.run((client) => store(client, all)), atEndOfTurn);
+    this.#lookups = new Batcher('cache', (keys) => redis.run((client) => lookUp(client, keys)), atEndOfTurn);
+  }
+
+  async get(key: string): Promise<SharedList | undefined> {
+    const stored = this.sealer.open(await this.#lookups.add(key), key);
+    return stored === undefined ? undefined : fromText(stored);
+  }
+
   /** Stores a list that expires. A list without a life is not stored. */
-  set(key: string, list: SharedList, lifeMs: number): Promise<void>;
+  async set(key: string, list: SharedList, lifeMs: number): Promise<void> {
+    if (lifeMs < 1) return;
+    await this.#stores.add({ key, sealed: this.sealer.seal(toText(list), key), lifeMs: Math.floor(lifeMs) });
+  }
 }
 
-/**
- * Returns the second level of the cache, in Redis. Undefined if none is configured. Lists are sealed, because they contain personal data.
- * Reads bypass Nest's `Cache`: the work of Cache and Keyv for each value costs more than the value (decision 8).
- */
-export function redisStore(redis: SharedRedis): RedisStore | undefined {
-  const entries = redis.sealed('cache');
-  if (!entries) return undefined;
-  const stores = new Batcher<Entry, void>(
-    'cache',
-    (all) =>
-      redis.run(async (client) => {
-        // In a cluster the keys of a script must have one slot.
-        const groups = client instanceof Cluster ? all.map((one) => [one]) : grouped(all);
-        await Promise.all(groups.map((group) => STORE.run(client, ...argumentsOf(group))));
-        return all.map(() => undefined);
-      }),
-    (send) => redis.atEndOfTurn(send),
-  );
-  // The lookups share one write with the generation, if it is requested in the same turn of the event loop.
-  const lookups = new Batcher<string, string | null>(
-    'cache',
-    (keys) =>
-      redis.run((client) =>
-        client instanceof Cluster
-          ? Promise.all(keys.map((key) => client.get(key).catch(emptyIfForeign)))
-          : client.mget([...keys]),
-      ),
-    (send) => redis.atEndOfTurn(send),
-  );
-  return {
-    async get(key) {
-      const stored = entries.open(await lookups.add(key), key);
-      return stored === undefined ? undefined : fromText(stored);
-    },
-    async set(key, list, lifeMs) {
-      if (lifeMs < 1) return;
-      await stores.add({ key, sealed: entries.seal(toText(list), key), lifeMs: Math.floor(lifeMs) });
-    },
-  };
+async function store(client: Redis | Cluster, entries: readonly Entry[]): Promise<void[]> {
+  // In a cluster the keys of a script must have one slot.
+  const groups = client instanceof Cluster ? entries.map((one) => [one]) : grouped(entries);
+  await Promise.all(groups.map((group) => STORE.run(client, ...argumentsOf(group))));
+  return entries.map(() => undefined);
+}
+
+function lookUp(client: Redis | Cluster, keys: readonly string[]): Promise<(string | null)[]> {
+  return client instanceof Cluster
+    ? Promise.all(keys.map((key) => client.get(key).catch(emptyIfForeign)))
+    : client.mget([...keys]);
 }
 
 function grouped(entries: readonly Entry[]): Entry[][] {
