@@ -2,6 +2,7 @@ import { edge, inBackground } from '../shared/edge.ts';
 import { DatabaseFault, type Engine, type Rows } from './engine.ts';
 import { NOW, type Query, sql } from './sql.ts';
 import { type Decision, MAX_GROUP, MAX_GROUP_BYTES, RAISE, type Step } from './step.ts';
+import type { Trust } from './trust.ts';
 
 /** A transaction that lost against another one runs again up to this number of times. */
 const MAX_CONFLICTS = 8;
@@ -10,26 +11,6 @@ const MAX_RECONNECTS = 2;
 const WITHIN_MS = 5_000;
 
 const LOOK_AT_CLOCK = sql`SELECT ${NOW} AS now`.with();
-
-/** The part of the watch over the trust in the database that a transaction needs. */
-export interface Guard {
-  /** The fault with which a step is rejected before it begins. */
-  readonly refusal: DatabaseFault | undefined;
-  /** Returns the query that a new transaction adds to its reads, and what the rows of the query show. */
-  watch(): Watched;
-  /** Tells the watch that a commit has raised these numbers. */
-  raised(found: Rows): void;
-  /** Tells the watch that a write has failed, or succeeded. */
-  wrote(fault: DatabaseFault | undefined): void;
-}
-
-export interface Watched {
-  readonly query: Query;
-  /** Returns the fault for which nothing may be written. */
-  readonly check: (found: Rows) => DatabaseFault | undefined;
-  /** Returns the writes that record a loss before the step writes anything. */
-  readonly lossWrites: (found: Rows) => readonly Query[];
-}
 
 interface Waiting {
   readonly key: string;
@@ -56,7 +37,7 @@ export class GroupCommit {
 
   constructor(
     private readonly engine: Engine,
-    private readonly guard: Guard,
+    private readonly trust: Trust,
     private readonly wake: (channels: readonly string[]) => void,
   ) {}
 
@@ -160,10 +141,10 @@ export class GroupCommit {
 
   async #transact(step: AnyStep, group: readonly Waiting[]): Promise<readonly unknown[]> {
     const inputs = group.map(({ input }) => input) as [never];
-    if (step.guarded && this.guard.refusal) throw this.guard.refusal;
+    if (step.guarded && this.trust.refusal) throw this.trust.refusal;
     const look = step.look?.(inputs) ?? [];
     // The watch starts before the transaction: the database must have everything that the gateway has seen by then.
-    const watched = step.guarded || step.pastLoss ? this.guard.watch() : undefined;
+    const watched = step.guarded || step.pastLoss ? this.trust.watch() : undefined;
     // The clock is read after the look, which may have waited for a lock. Otherwise changes during the wait would lie in the future.
     const looks = look.length === 0 ? [] : [...look, LOOK_AT_CLOCK, ...(watched ? [watched.query] : [])];
     let decision: Decision<unknown> | undefined;
@@ -187,15 +168,15 @@ export class GroupCommit {
     try {
       written = (await this.engine.transact(looks, decide)).slice(first.length);
     } catch (error) {
-      if (error instanceof DatabaseFault) this.guard.wrote(error);
+      if (error instanceof DatabaseFault) this.trust.wrote(error);
       throw error;
     }
     // A transaction without writes does not show whether writes succeed.
-    if (written.length > 0) this.guard.wrote(undefined);
+    if (written.length > 0) this.trust.wrote(undefined);
     if (doubt) throw doubt;
     if (!decision) throw new Error(`${step.name} has decided nothing`);
     for (const [at, { statement }] of (decision.writes ?? []).entries())
-      if (statement === RAISE) this.guard.raised(written[at] ?? []);
+      if (statement === RAISE) this.trust.raised(written[at] ?? []);
     this.wake(wakes);
     return decision.results?.(written) ?? group.map(() => undefined);
   }

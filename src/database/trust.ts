@@ -4,11 +4,11 @@ import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import type { Log } from '../observability/log.ts';
 import { edge } from '../shared/edge.ts';
 import { DatabaseFault, type Engine, type FaultReason, type Rows } from './engine.ts';
-import type { Guard, Watched } from './group-commit.ts';
 import { identityIn, isBehind, LOOK, lossIn, lossWrites, make, recordLoss, TRY } from './identity.ts';
 import { DatabaseSchema, SCHEMA_VERSION } from './schema.ts';
 import { checkKeys } from './key-checks.ts';
 import { highest, joined, type Seen, type SeenMemory } from './seen-memory.ts';
+import type { Query } from './sql.ts';
 
 const CHECK_MS = 1_000;
 const CHECK_STOPPED_MS = 250;
@@ -25,11 +25,19 @@ export type TrustReason = (typeof trustReasons)[number];
 const FAULTS_OF_WRITES: ReadonlySet<FaultReason> = new Set(['full', 'read-only', 'rights', 'damaged']);
 const CONFIRM = 'orders are refused until an operator confirms it with `npm run database-init`';
 
+interface Watched {
+  readonly query: Query;
+  /** Returns the fault for which nothing may be written. */
+  readonly check: (found: Rows) => DatabaseFault | undefined;
+  /** Returns the writes that record a loss before the step writes anything. */
+  readonly lossWrites: (found: Rows) => readonly Query[];
+}
+
 /**
  * Watches whether the database still has what was committed, keeps what it commits, and accepts writes. If not, no order is placed, and one
  * log line says why.
  */
-export class Trust implements Guard {
+export class Trust {
   readonly #schema: DatabaseSchema;
   #seen: Seen | undefined;
   #stopped: TrustReason = 'away';
@@ -88,10 +96,12 @@ export class Trust implements Guard {
     return { stopped: this.#stopped, reason: this.#stopped === 'none' ? undefined : this.#message };
   }
 
+  /** The fault with which a step is rejected before it begins. */
   get refusal(): DatabaseFault | undefined {
     return this.#stopped === 'none' ? undefined : new DatabaseFault('stopped', this.#message);
   }
 
+  /** Returns the query that a new transaction adds to its reads, and what the rows of the query show. */
   watch(): Watched {
     // The check uses the numbers of this moment, because other transactions commit while it runs.
     const expected = this.#seen;
@@ -102,12 +112,14 @@ export class Trust implements Guard {
     };
   }
 
+  /** Call it when a commit has raised these numbers. */
   raised(found: Rows): void {
     const [row] = found;
     if (row && this.#seen)
       this.#remember({ ...this.#seen, numbers: { [String(row['name'])]: Number(row['value']) } });
   }
 
+  /** Call it when a write has failed, or without a fault when it has succeeded. */
   wrote(fault: DatabaseFault | undefined): void {
     if (!fault) this.#wroteAt = performance.now();
     if (!fault && this.#stopped === 'writes' && this.#isPrepared) this.#goOn();
