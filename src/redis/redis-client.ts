@@ -44,7 +44,11 @@ export function redisClient(
   sentAtOnce: readonly string[],
   limitMs: number,
 ): Redis | Cluster {
-  const options: Options = {
+  const Client = clientClass();
+  const { kind, nodes, master, sentinelUsername, sentinelPassword } = address;
+  // This option is set explicitly, because an environment variable can turn Node's default off.
+  const tls = address.tls && { ...address.certificates, rejectUnauthorized: true };
+  const options: Omit<RedisOptions, 'replyMapping'> = {
     lazyConnect: true,
     // All commands of one turn of the event loop are sent in one write, at its end.
     enableAutoPipelining: true,
@@ -52,21 +56,6 @@ export function redisClient(
     commandTimeout: Math.max(limitMs, COMMAND_TIMEOUT_MS),
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-  };
-  return newClient(address, options, { enableOfflineQueue: false });
-}
-
-/**
- * Makes a client. `ofOne` applies to a single server only: in a cluster, the first command to a node connects to it and has to wait for
- * that.
- */
-function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | Cluster {
-  const Client = clientClass();
-  const { kind, nodes, master, sentinelUsername, sentinelPassword } = address;
-  // This option is set explicitly, because an environment variable can turn Node's default off.
-  const tls = address.tls && { ...address.certificates, rejectUnauthorized: true };
-  const options: Options = {
-    ...own,
     username: address.username,
     password: address.password,
     ...(tls && { tls }),
@@ -79,8 +68,8 @@ function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | 
   };
   if (kind === 'cluster') {
     return new Cluster([...nodes], {
-      lazyConnect: own.lazyConnect ?? false,
-      // Commands of requests still end at their timeout.
+      lazyConnect: true,
+      // The first command to a node connects to it and has to wait for that. Commands of requests still end at their timeout.
       enableOfflineQueue: true,
       // The client's own check would need the right to CLUSTER INFO. The gateway's own probe shows whether the cluster serves.
       enableReadyCheck: false,
@@ -95,7 +84,12 @@ function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | 
       dnsLookup: (host, callback) => callback(null, host),
     });
   }
-  const single: Options = { ...options, ...ofOne, db: address.db, retryStrategy: reconnectDelay };
+  const single: typeof options = {
+    ...options,
+    enableOfflineQueue: false,
+    db: address.db,
+    retryStrategy: reconnectDelay,
+  };
   if (kind === 'single') return new Client({ ...single, ...nodes[0] });
   return new Client({
     ...single,
@@ -110,8 +104,6 @@ function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | 
     ...(tls && { sentinelTLS: tls, enableTLSForSentinelMode: true }),
   });
 }
-
-type Options = Omit<RedisOptions, 'replyMapping'>;
 
 /**
  * Prepares the library, and returns the class of a client. It is called for the first client, because a gateway without Redis does not load
