@@ -50,6 +50,19 @@ export function asCaller(title, scope, then) {
   else askCredential();
 }
 
+/** Asks one question. The answer yes calls the operation. */
+export function question({ title, scope, meaning, yes, send }, refresh) {
+  asCaller(title, scope, () => step(title, meaning, yes, () => done(send(), refresh)));
+}
+
+/** Closes the dialog if the operation that was called has succeeded, and returns its problem otherwise. */
+export async function done(called, refresh) {
+  const { ok, body } = await called;
+  if (!ok) return faultIn(body);
+  close();
+  return void refresh();
+}
+
 const CREDENTIAL = 'credential';
 
 function askCredential(wrongBefore) {

@@ -1,6 +1,6 @@
 /** The section "Jobs": imports of all callers, their failed rows, and the way to cancel one. */
 import { call } from './credential.js';
-import { asCaller, close, faultIn, step } from './dialog.js';
+import { question } from './dialog.js';
 import { button, h, panel, table, word } from './dom.js';
 import { ago, count, plural } from './format.js';
 
@@ -90,12 +90,7 @@ function cancel({ jobId, enterpriseGlobalId, done, total }, refresh) {
     h('p', 'What was sent is finished, and stays. Nothing further is sent.'),
     h('p', 'The rest has to be sent again in a new import.'),
   ];
-  asCaller(title, 'members:write', () =>
-    step(title, meaning, button('Yes, cancel the job', null, '.danger'), async () => {
-      const { ok, body } = await call('DELETE', `/v1/jobs/${encodeURIComponent(jobId)}`);
-      if (!ok) return faultIn(body);
-      close();
-      return void refresh();
-    }),
-  );
+  const yes = button('Yes, cancel the job', null, '.danger');
+  const send = () => call('DELETE', `/v1/jobs/${encodeURIComponent(jobId)}`);
+  question({ title, scope: 'members:write', meaning, yes, send }, refresh);
 }

@@ -1,6 +1,6 @@
 /** The section "Maintenance": what is stopped, and the way to stop it and to end that. */
 import { call } from './credential.js';
-import { asCaller, close, faultIn, step } from './dialog.js';
+import { asCaller, done, question, step } from './dialog.js';
 import { button, facts, h, panel } from './dom.js';
 import { duration, serverNow, time } from './format.js';
 
@@ -88,6 +88,10 @@ function stop(refresh) {
   const confirm = () => {
     const from = said.from ? Date.parse(`${said.from}Z`) : undefined;
     const until = (from ?? serverNow()) + Number(said.hours) * 3_600_000;
+    const window = {
+      ...{ stops: said.stops, reason: said.reason.trim(), until: new Date(until).toISOString() },
+      ...(from !== undefined && { from: new Date(from).toISOString() }),
+    };
     const begin = from === undefined ? 'at once, on every replica,' : `at ${time(from)} on every replica`;
     const content = [
       h('p', h('strong', MEANINGS[said.stops])),
@@ -101,15 +105,7 @@ function stop(refresh) {
       title,
       content,
       button('Yes, stop it', null, '.danger'),
-      async () => {
-        const { ok, body } = await call('PUT', '/v1/maintenance', {
-          ...{ stops: said.stops, reason: said.reason.trim(), until: new Date(until).toISOString() },
-          ...(from !== undefined && { from: new Date(from).toISOString() }),
-        });
-        if (!ok) return faultIn(body);
-        close();
-        return void refresh();
-      },
+      () => done(call('PUT', '/v1/maintenance', window), refresh),
       button('Back', ask),
     );
   };
@@ -122,12 +118,7 @@ function end({ active, stops }, refresh) {
   const meaning = active
     ? `Callers can send ${stops === 'all' ? 'everything' : stops} again at once.`
     : 'What was to be stopped goes on.';
-  asCaller(title, SCOPE, () =>
-    step(title, h('p', meaning), button('Yes, end it', null, '.main'), async () => {
-      const { ok, body } = await call('DELETE', '/v1/maintenance');
-      if (!ok) return faultIn(body);
-      close();
-      return void refresh();
-    }),
-  );
+  const yes = button('Yes, end it', null, '.main');
+  const send = () => call('DELETE', '/v1/maintenance');
+  question({ title, scope: SCOPE, meaning: h('p', meaning), yes, send }, refresh);
 }

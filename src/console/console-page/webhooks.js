@@ -1,6 +1,6 @@
 /** The section "Webhooks": the receivers of all callers, failing ones first, and the way to send an event again. */
 import { call } from './credential.js';
-import { asCaller, close, faultIn, step } from './dialog.js';
+import { question } from './dialog.js';
 import { button, h, panel, table, word } from './dom.js';
 import { ago, count, duration, plural } from './format.js';
 
@@ -95,13 +95,7 @@ function redeliver({ webhookId, url, caller }, eventId, refresh) {
     h('p', ['To ', h('code', url), `, a webhook of ${caller}: only that caller's key may do it.`]),
     h('p', 'A receiver that has had the event sees the same webhook-id.'),
   ];
-  asCaller(title, 'webhooks:write', () =>
-    step(title, meaning, button('Yes, send it again'), async () => {
-      const path = `/v1/webhooks/${encodeURIComponent(webhookId)}/deliveries/${encodeURIComponent(eventId)}`;
-      const { ok, body } = await call('POST', path);
-      if (!ok) return faultIn(body);
-      close();
-      return void refresh();
-    }),
-  );
+  const yes = button('Yes, send it again');
+  const path = `/v1/webhooks/${encodeURIComponent(webhookId)}/deliveries/${encodeURIComponent(eventId)}`;
+  question({ title, scope: 'webhooks:write', meaning, yes, send: () => call('POST', path) }, refresh);
 }
