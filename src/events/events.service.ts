@@ -1,15 +1,13 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import type { EstateRowDto } from '../estate/estate.dto.ts';
 import { EstateEvents } from '../estate/estate-events-store.ts';
 import { toJob } from '../jobs/dto/job.dto.ts';
-import type { JobRecord } from '../jobs/store/job-record.ts';
 import { JobStore } from '../jobs/store/job-store.ts';
 import { poll } from '../kit/poll/poll.ts';
 import { Log } from '../observability/log.ts';
 import { toOrderRecord } from '../order/license-order.mapper.ts';
 import { isVisible } from '../order/order-records.service.ts';
-import { enterprisesOf, type LedgerRecord, subjectOf } from '../order-ledger/ledger-record.ts';
+import { enterprisesOf, subjectOf } from '../order-ledger/ledger-record.ts';
 import { EventStore } from './log/event-store.ts';
 import { type LoggedMove, type Moves, MovesDropped, type WantedMove } from './log/move-log.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
@@ -44,13 +42,20 @@ export interface SeenMove extends Pick<LoggedMove, 'id' | 'name'> {
   readonly event: EventDto | undefined;
 }
 
+/** A move of the log with its event, which is the same for all readers that may see it. */
+interface OpenedMove {
+  readonly event: EventDto;
+  readonly enterprises: readonly string[];
+  readonly isFor: (grants: Grants) => boolean;
+}
+
 /** Events as a caller may see them: moves of orders, ends of jobs, and changes of the estate. */
 @Injectable()
 export class EventsService implements OnModuleInit, OnApplicationShutdown {
   #endPoll: (() => void) | undefined;
   readonly #shared = new LRUCache<string, Promise<Moves>>({ max: MAX_SHARED, ttl: SHARED_MS });
-  /** The opened records of the moves that are shared, so that each record is opened once. */
-  readonly #records = new WeakMap<LoggedMove, LedgerRecord | JobRecord | EstateRowDto>();
+  /** The events of the moves that are shared, so that each record is opened once. */
+  readonly #events = new WeakMap<LoggedMove, OpenedMove>();
 
   constructor(
     private readonly moves: EventStore,
@@ -170,12 +175,21 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Returns the event; undefined where the reader may not see it, or where it belongs to none of the wanted enterprises. */
-  #seen(move: LoggedMove, { grants, former, enterprises: of }: Reader): EventDto | undefined {
+  #seen(move: LoggedMove, { grants, former, enterprises }: Reader): EventDto | undefined {
     if (former && move.at < former.until && !(former.grants && this.#seen(move, { grants: former.grants })))
       return undefined;
+    const opened = this.#opened(move);
+    if (!opened?.isFor(grants)) return undefined;
+    const isWanted = !enterprises || opened.enterprises.some((each) => enterprises.includes(each));
+    return isWanted ? opened.event : undefined;
+  }
+
+  /** Returns what a move is for all readers; undefined where no reader gets an event of it. */
+  #opened(move: LoggedMove): OpenedMove | undefined {
     try {
-      if (move.of === 'estate') return this.#ofEstate(move, grants, of);
-      return move.of === 'order' ? this.#ofOrder(move, grants, of) : this.#ofJob(move, grants, of);
+      const opened = this.#events.get(move) ?? this.#open(move);
+      if (opened) this.#events.set(move, opened);
+      return opened;
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) throw error;
       // The record is damaged, or sealed under a key that this gateway does not have. Another log line tells the operator about the record.
@@ -184,58 +198,45 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  #ofOrder(move: LoggedMove, grants: Grants, of: readonly string[] | undefined): EventDto | undefined {
-    const record = this.#opened(move, () => this.orders.recordIn(move));
-    const { order } = record.details;
-    if (!order || !isVisible(record, grants)) return undefined;
-    if (of && !enterprisesOf(order).some((each) => of.includes(each))) return undefined;
-    return {
-      ...common(move, eventTypeOf('order', record.state)),
-      source: '/v1/license-orders',
-      subject: subjectOf(order),
-      data: toOrderRecord(record),
-    };
-  }
-
-  #opened<T extends LedgerRecord | JobRecord | EstateRowDto | undefined>(move: LoggedMove, open: () => T): T {
-    const known = (this.#records.get(move) as T | undefined) ?? open();
-    if (known) this.#records.set(move, known);
-    return known;
-  }
-
-  #ofEstate(move: LoggedMove, grants: Grants, of: readonly string[] | undefined): EventDto | undefined {
-    const row = this.#opened(move, () => this.estate.rowIn(move));
-    if (!row || !isGranted(grants.enterprises, row.enterpriseGlobalId)) return undefined;
-    if (of && !of.includes(row.enterpriseGlobalId)) return undefined;
-    return {
-      ...common(move, eventTypeOf('estate', move.state)),
-      source: '/v1/estate',
-      subject: move.name,
-      data: row,
-    };
-  }
-
-  #ofJob(move: LoggedMove, grants: Grants, of: readonly string[] | undefined): EventDto | undefined {
-    const job = this.#opened(move, () => this.jobs.recordIn(move));
-    if (!job) return undefined;
-    const { jobId, enterpriseGlobalId } = job.definition;
-    if (!isGranted(grants.enterprises, enterpriseGlobalId)) return undefined;
-    if (of && !of.includes(enterpriseGlobalId)) return undefined;
-    return {
-      ...common(move, eventTypeOf('job', job.state)),
-      source: '/v1/jobs',
-      subject: jobId,
-      data: toJob(job),
-    };
+  #open(move: LoggedMove): OpenedMove | undefined {
+    if (move.of === 'order') {
+      const record = this.orders.recordIn(move);
+      const { order } = record.details;
+      if (!order) return undefined;
+      const of = { source: '/v1/license-orders', subject: subjectOf(order), data: toOrderRecord(record) };
+      const isFor = (grants: Grants) => isVisible(record, grants);
+      return { event: eventOf(move, record.state, of), enterprises: enterprisesOf(order), isFor };
+    }
+    if (move.of === 'job') {
+      const job = this.jobs.recordIn(move);
+      if (!job) return undefined;
+      const { jobId, enterpriseGlobalId } = job.definition;
+      const of = { source: '/v1/jobs', subject: jobId, data: toJob(job) };
+      return inEnterprise(enterpriseGlobalId, eventOf(move, job.state, of));
+    }
+    const row = this.estate.rowIn(move);
+    if (!row) return undefined;
+    const of = { source: '/v1/estate', subject: move.name, data: row };
+    return inEnterprise(row.enterpriseGlobalId, eventOf(move, move.state, of));
   }
 }
 
-function common({ id, at }: LoggedMove, type: EventDto['type']) {
+function inEnterprise(enterpriseGlobalId: string, event: EventDto): OpenedMove {
+  const isFor = (grants: Grants) => isGranted(grants.enterprises, enterpriseGlobalId);
+  return { event, enterprises: [enterpriseGlobalId], isFor };
+}
+
+function eventOf(
+  { id, at, of }: LoggedMove,
+  state: string,
+  about: Pick<EventDto, 'source' | 'subject' | 'data'>,
+): EventDto {
   return {
     specversion: '1.0',
     id,
-    type,
+    type: eventTypeOf(of, state),
     time: new Date(at).toISOString(),
     datacontenttype: 'application/json',
-  } as const;
+    ...about,
+  };
 }
