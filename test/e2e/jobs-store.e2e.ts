@@ -258,6 +258,49 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     await store.release(unknown.jobId, unknown.owner);
   });
 
+  it('J23 What is written late for a file that was refused is not kept, and gets into no other file of its key', async () => {
+    const late: (() => Promise<unknown>)[] = [];
+    const slow: Pick<Database, 'step' | 'trust'> = {
+      trust: database().trust,
+      step: (step, input) => {
+        if (step.name !== 'upload rows') return database().step(step, input);
+        late.push(() => database().step(step, input));
+        return Promise.reject(new DatabaseUnavailable('unknown'));
+      },
+    };
+    const unsure = new JobStore(slow as Database, new SealedTexts(encryptionKeys, 'platform'), ROOM);
+    const first = wanted();
+    const refusedFile = async () => {
+      expect(await unsure.reserve(first)).toEqual({ kind: 'reserved' });
+      await expect(
+        unsure.create(first, definitionOf(first), [rowsOf(['anna']), rowsOf(['bert'])], 2),
+      ).rejects.toMatchObject({ reason: 'unknown' });
+      await unsure.release(first.jobId, first.owner);
+    };
+    await refusedFile();
+    for (const write of late.splice(0)) await write();
+    expect(await inRows(first.jobId)).toBe('[]');
+
+    await refusedFile();
+    const second = { ...first, owner: 'owner of the second file' };
+    await created([rowsOf(['carla'])], second);
+    for (const write of late.splice(0)) await write();
+    const stored = await store.chunk(second.jobId, 0);
+    expect(stored && unpacked(stored.results)).toMatchObject([{ account: 'carla' }]);
+    await store.cancel(second.jobId);
+  });
+
+  it('J23 Rows that wait without a job are swept away', async () => {
+    const [open, gone] = [await created(), await created([rowsOf(['anna']), rowsOf(['bert'])])];
+    await change(
+      sql`DELETE FROM jobs WHERE platform = :platform AND job_id = :job_id`.with({ job_id: gone }),
+    );
+    await store.sweep();
+    expect(await inRows(gone)).toBe('[]');
+    expect(await waitingIn(open)).toMatchObject([{ chunk: 0 }]);
+    await store.cancel(open);
+  });
+
   it('J16 Only the attempt that has the task of a job records calls and results', async () => {
     const jobId = await created();
     const first = await taken(jobId, 1);

@@ -126,22 +126,35 @@ const UPLOAD = sql`
   VALUES (:platform, :jobId, :chunk, :results, :waiting, '[]', 0)
   ON CONFLICT (platform, job_id, chunk) DO UPDATE SET results = excluded.results, waiting = excluded.waiting`;
 
-interface Upload {
-  readonly jobId: string;
+interface Upload extends OfOwner {
   readonly chunk: number;
   /** The sealed results. */
   readonly results: Buffer;
   readonly waiting: Buffer | null;
 }
 
-export const upload: Step<Upload, undefined> = {
+/**
+ * Writes rows into the space that this owner has reserved. The step locks the space, so that a write which comes late finds it gone, and leaves
+ * no passwords behind. Resolves to false if the space is gone. The rows of a job that is made already stay as they are.
+ */
+export const upload: Step<Upload, boolean> = {
   name: 'upload rows',
   key: ({ jobId, chunk }) => `${jobId} ${chunk}`,
   bytes: ({ results, waiting }) => results.length + (waiting?.length ?? 0),
   repeatable: true,
-  decide: (uploads) => ({
-    writes: uploads.map((given) => UPLOAD.with({ ...given })),
-  }),
+  look: lockJobs,
+  decide: (uploads, [found]) => {
+    const given = uploads.map(({ owner, ...rows }) => {
+      const room = rowOf(found, rows.jobId);
+      return { rows, room: room?.owner === owner ? room : undefined };
+    });
+    return {
+      writes: given.flatMap(({ rows, room }) =>
+        room?.state === 'reserved' ? [UPLOAD.with({ ...rows })] : [],
+      ),
+      results: () => given.map(({ room }) => room !== undefined),
+    };
+  },
 };
 
 const CREATE = sql`

@@ -5,8 +5,9 @@ import { IMPORT } from './job-rooms-store.ts';
 import { OF_JOB } from './job-rows-store.ts';
 import { KEPT_MS, WAITING_MS } from './stored-job.ts';
 
-/** The most chunks that one transaction deletes. */
+/** The most chunks that one transaction deletes of a job, and the most jobs of which only chunks are left. */
 const MAX_FORGOTTEN = 1_000;
+const MAX_JOBS = 10;
 /** The time for which the space of a file is kept. It is longer than the reservation, because rows may still arrive. */
 const ROOM_KEPT_MS = 3_600_000;
 const OVERDUE = sql`
@@ -22,6 +23,9 @@ const OLDEST = sql`
 const SOME_CHUNKS = sql`
   SELECT chunk FROM job_chunks WHERE ${OF_JOB} LIMIT :most`;
 const DROP_SOME = sql`DELETE FROM job_chunks WHERE ${OF_JOB} AND ${among(sql`chunk`, SOME_CHUNKS)} RETURNING chunk`;
+const WITHOUT_JOB = sql`
+  SELECT DISTINCT job_id FROM job_chunks WHERE platform = :platform AND waiting IS NOT NULL AND NOT EXISTS
+    (SELECT 1 FROM jobs WHERE jobs.platform = :platform AND jobs.job_id = job_chunks.job_id) LIMIT :mostJobs`;
 const WITHOUT_TASK = sql`
   SELECT job_id FROM jobs WHERE platform = :platform AND finished_at IS NULL AND state <> 'reserved' AND NOT EXISTS
     (SELECT 1 FROM tasks WHERE tasks.platform = :platform AND kind = :kind AND name = job_id) LIMIT :most`;
@@ -29,7 +33,8 @@ const DROP_EMPTY = sql`
   DELETE FROM jobs WHERE ${OF_JOB} AND NOT EXISTS (SELECT 1 FROM job_chunks WHERE ${OF_JOB})`;
 
 /**
- * Deletes rows that waited for a day, and the oldest job whose time is over, by both clocks and in pieces. A job that has not ended and has no task gets one.
+ * Deletes rows that waited for a day, and the oldest job whose time is over, by both clocks and in pieces, and rows that wait
+ * without a job. A job that has not ended and has no task gets one.
  * Resolves to true if there may be more.
  */
 export const sweep: Step<{ readonly gatewayNow: number }, boolean> = {
@@ -38,8 +43,9 @@ export const sweep: Step<{ readonly gatewayNow: number }, boolean> = {
     OVERDUE.with({ waitingMs: WAITING_MS, waitingUntil: gatewayNow - WAITING_MS, most: MAX_FORGOTTEN }),
     OLDEST.with({ keptMs: KEPT_MS, keptUntil: gatewayNow - KEPT_MS, roomMs: ROOM_KEPT_MS }),
     WITHOUT_TASK.with({ kind: IMPORT, most: MAX_FORGOTTEN }),
+    WITHOUT_JOB.with({ mostJobs: MAX_JOBS }),
   ],
-  decide: (_, [overdue = [], oldest = [], lost = []]) => {
+  decide: (_, [overdue = [], oldest = [], lost = [], left = []]) => {
     const writes = overdue.map((row) =>
       FORGET_ONE.with({ jobId: String(row['job_id']), chunk: Number(row['chunk']) }),
     );
@@ -47,10 +53,12 @@ export const sweep: Step<{ readonly gatewayNow: number }, boolean> = {
       const jobId = String(row['job_id']);
       writes.push(DROP_SOME.with({ jobId, most: MAX_FORGOTTEN }), DROP_EMPTY.with({ jobId }));
     }
+    for (const row of left)
+      writes.push(DROP_SOME.with({ jobId: String(row['job_id']), most: MAX_FORGOTTEN }));
     const lostIds = lost.map((row) => String(row['job_id']));
     return {
       writes: [...writes, ...addTasks(IMPORT, lostIds)],
-      results: () => [overdue.length === MAX_FORGOTTEN || oldest.length > 0],
+      results: () => [overdue.length === MAX_FORGOTTEN || oldest.length > 0 || left.length > 0],
     };
   },
 };
