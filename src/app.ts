@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Server } from 'node:https';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyRequest } from 'fastify';
 import { AppModule } from './app.module.ts';
 import { type AppConfig, secretsOf } from './config/app-config.ts';
 import { ConfigError } from './config/config-error.ts';
@@ -10,7 +11,7 @@ import { answerBadHttp } from './http/bad-http.ts';
 import { PublicTls, tlsOptions } from './http/public-tls.ts';
 import { serverLimits } from './http/server-limits.ts';
 import { withoutPublicPath } from './http/public-path.ts';
-import { answerBadUrl, RequestHooks } from './http/request-hooks.ts';
+import { RequestHooks } from './http/request-hooks.ts';
 import { createLog, faultLog, Log, NestLog } from './observability/log.ts';
 import { ManagementListener } from './observability/management.listener.ts';
 import { consoleFiles } from './console/console.ts';
@@ -49,9 +50,10 @@ export async function buildApp(
     // Requests that arrive on an open connection while the server closes are served normally.
     return503OnClosing: false,
     exposeHeadRoutes: true,
-    // The limit is longer than any id that the rules allow, so that the rules report the fault.
-    routerOptions: { maxParamLength: 2_048 },
-    frameworkErrors: answerBadUrl,
+    // The limit is longer than any URL, so that the rules report the fault. Fastify runs no hook for a longer parameter.
+    routerOptions: { maxParamLength: serverLimits.http.maxHeaderSize },
+    // The router refuses no path that the limits above let through. If it did, the request would pass without its hooks.
+    frameworkErrors: (_error: unknown, { raw }: FastifyRequest) => void raw.socket.destroy(),
     clientErrorHandler: answerBadHttp,
   });
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.with(config, log), adapter, {

@@ -22,7 +22,10 @@ function sentFor(error: unknown, allowed: AllowedMethods): Record<string, unknow
     trace: newTrace(),
     atEnd: [],
   });
-  const http = { getRequest: () => ({ stages, url: '/v1/nothing' }), getResponse: () => reply };
+  const http = {
+    getRequest: () => ({ stages, url: '/v1/nothing', originalUrl: '/v1/nothing' }),
+    getResponse: () => reply,
+  };
   const host = { switchToHttp: () => http } as unknown as ArgumentsHost;
   new ProblemFilter(allowed, undefined as unknown as Log).catch(error, host);
   return sent;

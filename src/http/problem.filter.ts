@@ -7,6 +7,7 @@ import { logFields, ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { unsupportedType } from './request-bodies.ts';
+import { isDecodable } from './request-target.ts';
 
 /** The error codes of a stream whose connection ended before the stream did. */
 const HUNG_UP: ReadonlySet<unknown> = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE']);
@@ -47,6 +48,10 @@ export class ProblemFilter implements ExceptionFilter {
         : (error as { statusCode?: number } | null)?.statusCode;
     // The path decides first, even if the HTTP layer has refused the body already.
     if (status === 404 || request.is404) {
+      if (!isDecodable(request.originalUrl))
+        return new ProblemException('validation-failed', {
+          errors: [{ parameter: 'path', detail: 'must be percent-encoded UTF-8' }],
+        });
       const allow = this.allowed.find(request.url);
       const isDryRun = request.method === 'POST' && this.allowed.otherDryRuns(request.url) !== undefined;
       if (allow.length > 0 && !isDryRun) return methodNotAllowed(request.method, allow);

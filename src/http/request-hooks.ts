@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { tellDeprecation } from '../operation/deprecation.ts';
 import { beginStages, type RequestStages } from '../request/request-stages.ts';
 import { Admission } from './admission.ts';
@@ -156,16 +156,3 @@ function timing({ arrived, reached }: RequestStages): string {
 }
 
 type Parsed = (error: Error | null, body?: unknown) => void;
-
-/** Answers a path that cannot be decoded, in the form of every other problem. Such a path reaches no route. */
-export function answerBadUrl(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  request.stages = beginStages(request);
-  const problem =
-    error.code === 'FST_ERR_MAX_PARAM_LENGTH'
-      ? new ProblemException('uri-too-long')
-      : new ProblemException('validation-failed', {
-          errors: [{ parameter: 'path', detail: 'must be percent-encoded UTF-8' }],
-        });
-  const headers = { 'x-request-id': request.stages.arrived.requestId, 'cache-control': 'no-store' };
-  sendProblem(problem, request, reply.headers(headers));
-}

@@ -1,13 +1,27 @@
 /** The absolute form of a target (RFC 9112 3.2.2), which clients send to a proxy, and which some proxies forward. */
 const ABSOLUTE = /^https?:\/\/([^/?#]+)/i;
 
+/** The target of a request that has no path for the router. No route has it. Such a request passes all stages, and then gets its refusal. */
+const NO_PATH = '/*';
+
 /** Returns the path and query of a request's target. */
 export function pathOf(target: string): string {
-  if (target.startsWith('/')) return target;
-  // Fastify reads `*` as `/` if there is such a route, and fails. The request is then refused by its original form.
-  if (target === '*') return '/*';
+  if (target.startsWith('/')) return isDecodable(target) ? target : NO_PATH;
   const rest = target.replace(ABSOLUTE, '');
-  return rest === target || rest.startsWith('/') ? rest : `/${rest}`;
+  if (rest === target) return NO_PATH;
+  return pathOf(rest.startsWith('/') ? rest : `/${rest}`);
+}
+
+/** True if the percent-encoded characters before the query are UTF-8. Fastify runs no hook for any other path. */
+export function isDecodable(target: string): boolean {
+  if (!target.includes('%')) return true;
+  try {
+    const [path = ''] = target.split('?', 1);
+    decodeURI(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Describes the fault of a target, in view of the `Host` of its request. */

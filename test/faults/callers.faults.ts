@@ -222,6 +222,7 @@ describe("a caller's rate limit", () => {
     const calls = await sandbox.calls();
     for (const refused of [
       await ask('five'),
+      await ask('five', '/v1/%'),
       await gateway.post('/v1/license-orders', orderOf('SO-1'), { key }),
     ]) {
       expect(refused.status).toBe(429);
@@ -235,7 +236,7 @@ describe("a caller's rate limit", () => {
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_000);
     }
     expect(await sandbox.calls()).toEqual(calls);
-    expect(await gateway.metrics()).toContain('gateway_requests_refused_total{reason="caller-rate"} 2');
+    expect(await gateway.metrics()).toContain('gateway_requests_refused_total{reason="caller-rate"} 3');
   });
 
   it('does not count what is public, and requests of unknown callers; without a limit it is in no response', async () => {

@@ -320,6 +320,20 @@ describe('K1 bodies beyond the limit', () => {
     expect(grown).toBeLessThan(100);
   });
 
+  it.each([
+    ['path that cannot be decoded', '/%ff', 400],
+    ['parameter of 3,000 characters', `/v1/jobs/${'7'.repeat(3_000)}/retry`, 401],
+  ])('K38 on a %s are refused in the same way, and the request is logged', async (_, path, status) => {
+    const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n`;
+    const { answers, closed } = await converse(url(), `${head}Content-Length: 1000000000\r\n\r\n{"a":`);
+    expect(closed).toBe(true);
+    expect(answers).toMatchObject([
+      { status, headers: { connection: 'close' }, body: { outcome: 'not_processed' } },
+    ]);
+    const line = new RegExp(`"event":"request","requestId":"${answers[0]?.headers['x-request-id']}"`);
+    await until('its line', () => line.test(fleet.gateways[0]?.output() ?? ''));
+  });
+
   it('K38 of a client without a key are not read after the response either', async () => {
     const piece = Buffer.alloc(64 * 1024, ' ');
     const length = 64 * 1024 * 1024;
@@ -381,4 +395,13 @@ describe('K1 bodies beyond the limit', () => {
     await until('all is given back', async () => (await bytes()) === 0);
     expect((await sized({ ...neighbour, 'x-api-key': fleet.key })).status).toBe(201);
   });
+});
+
+it('K42 at once are sixteen at most of a stranger, also if their paths cannot be decoded', async () => {
+  const closed = () => metric('gateway_connections_closed_total');
+  const before = await closed();
+  const conversation = await converse(url(), 'GET /% HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2_000));
+  expect(conversation.closed).toBe(true);
+  expect(conversation.answers.length).toBeLessThanOrEqual(16);
+  expect(await closed()).toBe(before + 1);
 });
