@@ -111,7 +111,11 @@ export class RequestHooks {
       return done(null);
     }
     this.bodies.read(request, payload, (problem, body) => {
-      const read = () => !isCutShort(request) && done(problem, body && readRequestBody(body));
+      const read = () => {
+        // No response follows, which would release the body.
+        if (isCutShort(request)) this.bodies.done(request);
+        else done(problem, body && readRequestBody(body));
+      };
       if (body && body.length > LARGE_BODY) inOwnTurn(read);
       else read();
     });

@@ -395,6 +395,28 @@ describe('K1 bodies beyond the limit', () => {
     await until('all is given back', async () => (await bytes()) === 0);
     expect((await sized({ ...neighbour, 'x-api-key': fleet.key })).status).toBe(201);
   });
+
+  it('K39 are freed too if their callers reset the connection before the gateway parses them', async () => {
+    const bytes = () => metric('gateway_request_body_bytes');
+    await until('nothing is under way', async () => (await bytes()) === 0);
+    const length = 100 * 1024;
+    const { hostname, port } = new URL(url());
+    const sockets = Array.from({ length: 40 }, () => {
+      const socket = connect(Number(port), hostname).on('error', () => undefined);
+      socket.write(post(`Content-Length: ${length}\r\n\r\n${'{"size":1'.padEnd(length - 1)}`));
+      return socket;
+    });
+    await until('all but the last byte of each has arrived', async () => {
+      const isSent = sockets.every(({ writableLength }) => writableLength === 0);
+      return isSent && (await bytes()) === sockets.length * length;
+    });
+    for (const socket of sockets) {
+      socket.write('}');
+      socket.resetAndDestroy();
+    }
+    await until('all is given back', async () => (await bytes()) === 0);
+    expect((await fleet.post(0, '/v1/asset-num-reservations', { size: 1 })).status).toBe(201);
+  });
 });
 
 it('K42 at once are sixteen at most of a stranger, also if their paths cannot be decoded', async () => {
