@@ -58,11 +58,16 @@ const cases: readonly Case[] = [
   },
   {
     alert: 'ServerErrors',
+    // A replica without load gets one probe after the other, and addresses that do not exist.
     fires: {
+      'gateway_requests_total{operation="live",status="200"}': '0+900x80',
+      'gateway_requests_total{operation="ready",status="200"}': '0+900x80',
+      'gateway_requests_total{operation="none",status="404"}': '0+900x80',
       'gateway_requests_total{operation="listAssets",status="200"}': '0+90x80',
       'gateway_requests_total{operation="listAssets",status="504"}': '0+10x80',
     },
     silent: {
+      'gateway_requests_total{operation="ready",status="503"}': '0+900x80',
       'gateway_requests_total{operation="listAssets",status="200"}': '0+98x80',
       'gateway_requests_total{operation="listAssets",status="404"}': '0+50x80',
       'gateway_requests_total{operation="listAssets",status="504"}': '0+2x80',
