@@ -76,6 +76,23 @@ const cases: readonly Case[] = [
     summary: '10% of the responses are server errors',
   },
   {
+    alert: 'ServerErrors',
+    // A maintenance that stops orders only may last for days.
+    fires: {
+      'gateway_maintenance{stops="orders"}': '1x80',
+      'gateway_requests_total{operation="placeOrder",status="503"}': '0+50x80',
+      'gateway_requests_total{operation="listAssets",status="200"}': '0+40x80',
+      'gateway_requests_total{operation="listAssets",status="500"}': '0+10x80',
+    },
+    silent: {
+      'gateway_maintenance{stops="orders"}': '1x80',
+      'gateway_requests_total{operation="placeOrder",status="503"}': '0+50x80',
+      'gateway_requests_total{operation="listAssets",status="200"}': '0+50x80',
+    },
+    at: '15m',
+    summary: '10% of the responses are server errors',
+  },
+  {
     alert: 'RequestsSlow',
     fires: buckets('listAssets', 50),
     silent: { ...buckets('listAssets', 0), ...buckets('placeOrder', 50) },
