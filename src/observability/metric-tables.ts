@@ -136,6 +136,10 @@ export const GAUGES = {
     help: 'Age of the oldest access token in use, by kind of principal',
     labels: { principal: words() },
   },
+  gateway_principals_rejected: {
+    help: 'Principals whose last request for an access token was rejected and whose credentials have not changed since, by kind; the application counts once for each scope',
+    labels: { principal: words<'application' | 'user'>() },
+  },
   gateway_certificate_expiry_timestamp_seconds: {
     help: 'When a certificate ends, in seconds since 1970; platform, tokens: as the server showed it last; redis, upstream-client: the one that the gateway shows there; listener: the one that it shows callers; client-ca, upstream-ca: the first end of the authorities that it trusts',
     labels: {

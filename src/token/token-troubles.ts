@@ -18,7 +18,7 @@ interface Failed {
   readonly retryAt: number;
 }
 
-/** The age at which a failure no longer needs an operator, because no calls are made as that user any more. */
+/** The age at which a failure no longer needs an operator, because no calls are made as that principal any more. */
 const MAX_AGE_MS = 3_600_000;
 
 /** Remembers the principals whose last request for a token failed. */
@@ -42,7 +42,7 @@ export class TokenTroubles {
     const now = Date.now();
     return [...this.#failed].flatMap(([name, { principal, key, failure, retryAt }]) => {
       const { kind: of } = principal;
-      if (of === 'user' && now - retryAt > MAX_AGE_MS) return [];
+      if (now - retryAt > MAX_AGE_MS) return [];
       const { kind, reason } = failure;
       return [
         { principal: name, of, kind, reason, retryAt: this.keyOf(principal) === key ? retryAt : undefined },

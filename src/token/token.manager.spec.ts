@@ -333,6 +333,32 @@ describe('health, metrics and log', () => {
     );
   });
 
+  it('G19 metrics tell how many principals the endpoint rejects, also while nothing is asked for', async () => {
+    const rejected = async () => {
+      const text = await metrics.registry.getSingleMetricAsString('gateway_principals_rejected');
+      return ['application', 'user'].map((kind) => new RegExp(`"${kind}"} (\\d+)`).exec(text)?.[1]);
+    };
+    expect(await rejected()).toEqual(['0', '0']);
+    server.answer = (response) => json(response, { error: 'invalid_client' }, 401);
+    for (const principal of [order, member]) await failureOf(tokenFor(principal));
+    passedMs = 59_000;
+    await failureOf(tokenFor());
+    expect([await rejected(), server.requests.length]).toEqual([['2', '0'], 2]);
+    server.answer = issueTokens;
+    passedMs = 200_000;
+    await tokenFor();
+    expect(await rejected()).toEqual(['1', '0']);
+    server.answer = (response) => json(response, { error: 'invalid_client' }, 401);
+    // The next call tries the new secret.
+    appSecret.rotate(credential());
+    expect(await rejected()).toEqual(['0', '0']);
+    await failureOf(tokenFor(member));
+    expect(await rejected()).toEqual(['1', '0']);
+    const later = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 2 * 3_600_000);
+    expect(await rejected()).toEqual(['0', '0']);
+    later.mockRestore();
+  });
+
   it('the state of the endpoint is that of a breaker: open while the gateway must not ask', async () => {
     const state = async () =>
       /breaker_state\{group="tokens"\} (\d)/.exec(

@@ -33,6 +33,14 @@ export class TokenManager {
     private readonly log: Log,
   ) {
     metrics.breakerState('tokens', 'closed');
+    metrics.follow('gateway_principals_rejected', () =>
+      (['application', 'user'] as const).map((principal) => [
+        { principal },
+        this.troubles.filter(
+          ({ of, kind, retryAt }) => of === principal && kind === 'rejected' && retryAt !== undefined,
+        ).length,
+      ]),
+    );
   }
 
   /**

@@ -222,14 +222,27 @@ const cases: readonly Case[] = [
   },
   {
     alert: 'CredentialsRefused',
-    fires: { 'gateway_token_events_total{principal="application",event="rejected"}': '0x4 1x40' },
-    silent: {
-      'gateway_token_events_total{principal="application",event="rejected"}': '2x40',
-      'gateway_token_events_total{principal="application",event="renewed"}': '0+1x40',
-      'gateway_token_events_total{principal="session",event="rejected"}': '0+1x40',
+    // Between the growing pauses nothing is asked for an hour, and the credentials are as wrong as before.
+    fires: {
+      'gateway_token_events_total{principal="application",event="rejected"}': '1x240',
+      'gateway_principals_rejected{principal="application",instance="a"}': '2x240',
+      'gateway_principals_rejected{principal="application",instance="b"}': '0x240',
     },
+    silent: {
+      'gateway_token_events_total{principal="application",event="rejected"}': '0+1x240',
+      'gateway_token_events_total{principal="session",event="rejected"}': '0+1x240',
+      'gateway_principals_rejected{principal="application",instance="a"}': '2x40 0x200',
+    },
+    at: '50m',
     labels: { principal: 'application' },
     summary: 'The platform refuses the credentials of the application',
+  },
+  {
+    alert: 'CredentialsRefused',
+    fires: { 'gateway_token_events_total{principal="user",event="held_off"}': '0x4 1x40' },
+    silent: { 'gateway_token_events_total{principal="session",event="held_off"}': '0+1x40' },
+    labels: { principal: 'user' },
+    summary: 'The platform refuses the credentials of the user',
   },
   {
     alert: 'UnmappedCode',
