@@ -32,6 +32,12 @@ async function missed(reason: string): Promise<number> {
   );
 }
 
+/** For how long requests in a row have brought no keys, in seconds. */
+async function missing(): Promise<Record<string, number>> {
+  const samples = await metrics.samples('gateway_issuer_keys_missing_seconds');
+  return Object.fromEntries(samples.map(({ labels, value }) => [labels['reason'] ?? '', value]));
+}
+
 const asked = () => issuer.requests.length;
 const fails = (response: ServerResponse) => response.writeHead(503).end();
 
@@ -117,6 +123,33 @@ describe('the keys of the issuer', () => {
     issuer.answer = (response) => response.end(issuer.keySet);
     now += 5_000;
     expect(await keys.having('key-1')).toBeDefined();
+  });
+
+  it('G4 tell how long they are missed, however rarely they are asked for', async () => {
+    await keys.having('key-1');
+    expect(await missing()).toEqual({ unavailable: 0, empty: 0 });
+    issuer.answer = (response) => response.writeHead(503, { 'retry-after': '300' }).end();
+    for (let request = 0; request < 3; request++) {
+      now += 6 * MINUTE;
+      expect(await keys.having('made-up')).toBeUndefined();
+    }
+    expect([asked(), await missing()]).toEqual([4, { unavailable: 720, empty: 0 }]);
+    issuer.answer = (response) => response.end('{"keys":[]}');
+    now += 6 * MINUTE;
+    expect(await keys.having('made-up')).toBeUndefined();
+    expect(await missing()).toEqual({ unavailable: 0, empty: 1_080 });
+    // A request that failed long ago tells nothing about the next one.
+    now += 60 * MINUTE;
+    expect(await missing()).toEqual({ unavailable: 0, empty: 0 });
+    await expect(keys.having('key-1')).rejects.toBeInstanceOf(KeysUnavailable);
+    expect(await missing()).toEqual({ unavailable: 0, empty: 0 });
+    now += 6 * MINUTE;
+    await expect(keys.having('key-1')).rejects.toBeInstanceOf(KeysUnavailable);
+    expect(await missing()).toEqual({ unavailable: 0, empty: 360 });
+    issuer.answer = (response) => response.end(issuer.keySet);
+    now += MINUTE;
+    expect(await keys.having('key-1')).toBeDefined();
+    expect(await missing()).toEqual({ unavailable: 0, empty: 0 });
   });
 
   it('G14 are not asked for before the end of a Retry-After, by no kind of request', async () => {

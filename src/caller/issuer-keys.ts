@@ -33,6 +33,10 @@ export const RETRY_MS = 5_000;
 const MAX_RETRY_AFTER_S = 5 * 60;
 /** The time for which known keys stay valid while the issuer does not answer. */
 const MAX_AGE_MS = 60 * 60_000;
+/** The age at which failed requests are forgotten: the issuer may answer again. */
+const MAX_MISSED_AGE_MS = 60 * 60_000;
+const REASONS = ['unavailable', 'empty'] as const;
+type Reason = (typeof REASONS)[number];
 
 /** A set of public keys from the issuer. Each change makes a new object. */
 export interface KeySet {
@@ -67,6 +71,8 @@ export class IssuerKeys {
   /** The number of requests for unknown ids that are left, and the time of that count. */
   #budget = { left: UNKNOWN_BURST, at: -Infinity };
   #emptySince: number | undefined;
+  /** The latest requests, if none of them has brought keys: their first and last time. */
+  #missed: { readonly reason: Reason; readonly since: number; readonly last: number } | undefined;
 
   /** `now` returns ms of a monotonic clock. */
   constructor(
@@ -74,7 +80,12 @@ export class IssuerKeys {
     private readonly log: Log,
     private readonly metrics: Metrics,
     private readonly now = () => performance.now(),
-  ) {}
+  ) {
+    metrics.follow('gateway_issuer_keys_missing_seconds', () => {
+      const { since = 0, last = 0, reason: latest } = this.#recentlyMissed ?? {};
+      return REASONS.map((reason) => [{ reason }, reason === latest ? (last - since) / 1_000 : 0]);
+    });
+  }
 
   /** Returns the keys in use, without waiting. Old keys are renewed in the background. */
   current(): KeySet | undefined {
@@ -135,7 +146,7 @@ export class IssuerKeys {
         this.#take(await this.#fetch());
       } catch (error) {
         const reason = error instanceof Error ? ((error as { code?: string }).code ?? error.name) : 'unknown';
-        this.metrics.count('gateway_issuer_keys_missed_total', { reason: 'unavailable' });
+        this.#miss('unavailable');
         this.log.warn({ event: 'jwks-unavailable', reason }, "The issuer's keys could not be read");
       }
     });
@@ -167,6 +178,7 @@ export class IssuerKeys {
       this.log.info({ event: 'jwks-loaded', keys: ids.size }, "The issuer's keys were read");
     }
     this.#emptySince = undefined;
+    this.#missed = undefined;
     this.#heldSince = this.now();
   }
 
@@ -176,10 +188,20 @@ export class IssuerKeys {
     const isBelieved = now - this.#emptySince >= EMPTY_MS;
     if (isBelieved) this.#held = undefined;
     const kept = this.#held?.ids.size ?? 0;
-    this.metrics.count('gateway_issuer_keys_missed_total', { reason: 'empty' });
+    this.#miss('empty');
     this.log.warn(
       { event: 'jwks-empty', kept },
       'The issuer publishes no keys; known keys stay valid for 15 minutes',
     );
+  }
+
+  get #recentlyMissed() {
+    return this.#missed && this.now() - this.#missed.last < MAX_MISSED_AGE_MS ? this.#missed : undefined;
+  }
+
+  #miss(reason: Reason): void {
+    const last = this.now();
+    this.#missed = { reason, since: this.#recentlyMissed?.since ?? last, last };
+    this.metrics.count('gateway_issuer_keys_missed_total', { reason });
   }
 }

@@ -11,7 +11,6 @@ import { counted, duration } from './words.ts';
 /** The alerts have the same times. */
 const CERTIFICATE_MS = 14 * 86_400_000;
 const TLS_MS = 600_000;
-const ISSUER_KEYS_MS = 900_000;
 const NOT_RECORDED_MS = 900_000;
 /** The time for which the console shows a refused body or connection. Each of them is refused alone, so no state of the process shows it. */
 const REFUSED_MS = 60_000;
@@ -52,6 +51,7 @@ export class ReplicaWatch {
 
   async state(now: number): Promise<ReplicaState> {
     const { metrics } = this;
+    const missing = await metrics.samples('gateway_issuer_keys_missing_seconds');
     const ends = await metrics.samples('gateway_certificate_expiry_timestamp_seconds');
     return {
       draining: this.admission.draining,
@@ -65,9 +65,7 @@ export class ReplicaWatch {
         .map(({ labels, value }) => ({ name: labels['certificate'] ?? '', leftMs: value * 1_000 - now }))
         .filter(({ leftMs }) => leftMs < CERTIFICATE_MS),
       tlsRefused: metrics.recent('gateway_tls_failures_total', TLS_MS).map(({ server = '' }) => server),
-      issuerKeys: metrics
-        .recent('gateway_issuer_keys_missed_total', ISSUER_KEYS_MS)
-        .map(({ reason = '' }) => reason),
+      issuerKeys: missing.flatMap(({ labels, value }) => (value > 0 ? [labels['reason'] ?? ''] : [])),
       notRecorded: metrics
         .recent('gateway_order_results_not_recorded_total', NOT_RECORDED_MS)
         .map(({ reason = '' }) => reason),
@@ -139,7 +137,7 @@ export const replicaTrouble = (state: ReplicaState): MaybeAttention[] => [
   state.issuerKeys.length > 0 && {
     level: 'watch',
     title: 'The public keys of the JWT issuer cannot be read',
-    detail: `JWT_JWKS_URL brought no keys within the last 15 minutes (${state.issuerKeys.join(', ')}). Known keys count for an hour, then JWTs are refused. API keys go on`,
+    detail: `JWT_JWKS_URL has brought no keys several times in a row (${state.issuerKeys.join(', ')}). Known keys count for an hour, then JWTs are refused. API keys go on`,
     alert: 'IssuerKeysMissing',
   },
   state.redis.status === 'down' && {

@@ -98,7 +98,6 @@ export const COUNTERS = {
 /** Counters whose increase is an alert. The console shows the details. */
 export const ALERTING = [
   'gateway_token_events_total',
-  'gateway_issuer_keys_missed_total',
   'gateway_tls_failures_total',
   'gateway_order_results_not_recorded_total',
   'gateway_requests_refused_total',
@@ -145,6 +144,10 @@ export const GAUGES = {
     labels: {
       certificate: words<TlsServer | 'listener' | 'client-ca' | 'upstream-client' | 'upstream-ca'>(),
     },
+  },
+  gateway_issuer_keys_missing_seconds: {
+    help: "Time from the first to the latest of the requests for the JWT issuer's public keys that have brought none in a row, by the reason of the latest; 0 if the latest brought keys, or was an hour ago",
+    labels: { reason: words<'unavailable' | 'empty'>() },
   },
   gateway_upstream_breaker_state: {
     help: 'State of the circuit breaker of a group of operations: 0 closed, 1 half-open, 2 open',

@@ -296,15 +296,17 @@ const cases: readonly Case[] = [
   },
   {
     alert: 'IssuerKeysMissing',
-    // The gateway asks once a minute while it gets no answer.
+    // The gateway asks every five minutes, as the issuer wants it.
     fires: {
-      'gateway_issuer_keys_missed_total{reason="unavailable",instance="a"}': '0+0.25x60',
-      'gateway_issuer_keys_missed_total{reason="unavailable",instance="b"}': '0x60',
+      'gateway_issuer_keys_missed_total{reason="unavailable",instance="a"}': '1x19 2x19 3x19',
+      'gateway_issuer_keys_missing_seconds{reason="unavailable",instance="a"}': '0x19 300x19 600x19',
+      'gateway_issuer_keys_missing_seconds{reason="unavailable",instance="b"}': '0x60',
     },
     // The issuer was away for a moment: some requests of each replica failed, and the next ones succeeded.
     silent: {
-      'gateway_issuer_keys_missed_total{reason="unavailable",instance="a"}': '0x20 1 4x60',
-      'gateway_issuer_keys_missed_total{reason="unavailable",instance="b"}': '0x20 1 4x60',
+      'gateway_issuer_keys_missed_total{reason="unavailable",instance="a"}': '0+1x60',
+      'gateway_issuer_keys_missing_seconds{reason="unavailable",instance="a"}': '0x20 20x20 0x20',
+      'gateway_issuer_keys_missing_seconds{reason="unavailable",instance="b"}': '0x20 30x20 0x20',
     },
     at: '12m',
     labels: { reason: 'unavailable' },
