@@ -150,7 +150,7 @@ export const GAUGES = {
     labels: { reason: words<'unavailable' | 'empty'>() },
   },
   gateway_upstream_breaker_state: {
-    help: 'State of the circuit breaker of a group of operations: 0 closed, 1 half-open, 2 open',
+    help: 'State of the circuit breaker of a group of operations: 0 closed (or no call for an hour), 1 half-open, 2 open',
     labels: { group: words() },
   },
   gateway_upstream_failures_in_a_row: {

@@ -25,6 +25,8 @@ import { TallyCounter, TallyHistogram } from './tallies.ts';
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const alerting: ReadonlySet<string> = new Set(ALERTING);
 const BREAKER_STATES = { closed: 0, 'half-open': 1, open: 2 } as const;
+/** A circuit that is open changes with each call. Its state tells nothing once nobody has called for this time. */
+const MAX_BREAKER_AGE_MS = 3_600_000;
 
 /** Codes of OpenSSL and of Node for a certificate that one side refuses, and for a handshake that failed. */
 const TLS_CODE =
@@ -49,6 +51,8 @@ export class Metrics {
   readonly #counters = new Map<string, Counter>();
   readonly #gauges = new Map<string, Gauge>();
   readonly #followed = new Map<string, () => void>();
+  /** The states of circuits by group, and when each was set, in ms of `performance.now()`. */
+  readonly #breakers = new Map<string, { state: number; at: number }>();
   /** The latest events by name and labels, in ms of `performance.now()`. */
   readonly #latest = new Map<string, { name: string; labels: Labels; at: number }>();
 
@@ -62,6 +66,10 @@ export class Metrics {
     }
     for (const name of Object.keys(GAUGES)) this.#gauge(name as keyof Gauges);
     this.set('gateway_build_info', { version, node: process.versions.node }, 1);
+    this.follow('gateway_upstream_breaker_state', () => {
+      const since = performance.now() - MAX_BREAKER_AGE_MS;
+      return [...this.#breakers].map(([group, { state, at }]) => [{ group }, at > since ? state : 0]);
+    });
   }
 
   count<Name extends keyof Counters>(name: Name, labels: LabelsOf<Counters[Name]>, by = 1): void {
@@ -138,7 +146,7 @@ export class Metrics {
 
   /** `group` is a group of operations, or `tokens` for the token endpoint. */
   breakerState(group: string, state: keyof typeof BREAKER_STATES): void {
-    this.set('gateway_upstream_breaker_state', { group }, BREAKER_STATES[state]);
+    this.#breakers.set(group, { state: BREAKER_STATES[state], at: performance.now() });
   }
 
   #tally(name: keyof typeof TALLIED): TallyCounter {

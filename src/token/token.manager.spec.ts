@@ -377,4 +377,16 @@ describe('health, metrics and log', () => {
     await token;
     expect(await state()).toBe('0');
   });
+
+  it('the state of the endpoint is told until nobody has called for an hour', async () => {
+    const state = async () => (await metrics.samples('gateway_upstream_breaker_state'))[0]?.value;
+    server.answer = (response) => response.destroy();
+    await failureOf(tokenFor());
+    passedMs = 3_599_000;
+    expect(await state()).toBe(2);
+    passedMs = 3_600_000;
+    expect(await state()).toBe(0);
+    await failureOf(tokenFor());
+    expect(await state()).toBe(2);
+  });
 });
