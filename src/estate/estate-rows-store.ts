@@ -56,7 +56,7 @@ const LOOK = sql`
   INSERT INTO estate_turns (platform, next_at, version, looked_at) VALUES (:platform, 0, 0, ${NOW})
   ON CONFLICT (platform) DO UPDATE SET looked_at = ${NOW}`;
 const UNREAD = sql`
-  SELECT count(CASE WHEN state <> 'whole' AND state <> 'assets-only' AND coalesce(seen_at, added_at) <= :since THEN 1 END) AS unread,
+  SELECT count(CASE WHEN (state <> 'whole' OR reason IS NULL) AND coalesce(seen_at, added_at) <= :since THEN 1 END) AS unread,
     min(coalesce(seen_at, added_at)) AS "oldestAt" FROM estate_enterprises WHERE platform = :platform`;
 
 const LOOKED: Step<undefined, undefined> = {

@@ -621,15 +621,28 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
     });
   });
 
-  it('counts an enterprise as unread a day after it was to be read, also where that is more than a day', async () => {
+  it('counts an enterprise as unread a day after it was to be read, whatever its state and ESTATE_REFRESH', async () => {
     const hold = await begun('ent-late');
     const day = 86_400_000;
     const unread = (refreshMs: number) => new EstateWatch({ refreshMs }, rows, new Metrics()).unread();
     const before = [await unread(day / 4), await unread(2 * day)];
-    const state = { state: 'stale', reason: 'away', seenAt: Date.now() - 2.5 * day } as const;
-    await rows.change(hold, { state });
-    const after = [await unread(day / 4), await unread(2 * day)];
-    expect(after.map((count, at) => count - (before[at] ?? 0))).toEqual([1, 0]);
+    const counted = async (
+      state: 'stale' | 'whole' | 'assets-only',
+      reason: string | null,
+      ageMs: number,
+    ) => {
+      await rows.change(hold, { state: { state, reason, seenAt: Date.now() - ageMs } });
+      const after = [await unread(day / 4), await unread(2 * day)];
+      return after.map((count, at) => count - (before[at] ?? 0));
+    };
+    expect(await counted('stale', 'away', 2.5 * day)).toEqual([1, 0]);
+    expect(await counted('stale', 'away', 3.5 * day)).toEqual([1, 1]);
+    // It was never its turn, as where two calls a second are too few.
+    expect(await counted('whole', null, 0.9 * day)).toEqual([0, 0]);
+    expect(await counted('whole', null, 2.5 * day)).toEqual([1, 0]);
+    expect(await counted('assets-only', 'no user', 3.5 * day)).toEqual([1, 1]);
+    // Nobody may see it any more, so it is not read, and forgotten after a day.
+    expect(await counted('whole', 'No caller may see it', 3.5 * day)).toEqual([0, 0]);
   });
 
   it('gives all replicas together two turns a second at most', async () => {
