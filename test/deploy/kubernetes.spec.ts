@@ -272,6 +272,19 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
   });
 });
 
+it('where the sandbox is tried out, the gateway can answer the examples of its API page', () => {
+  const { data } = find<Manifest & { data: Record<string, string> }>(
+    kustomize(folderOf('sandbox')),
+    'ConfigMap',
+  );
+  const inPods = Object.entries(data).map(([name, value]) => `${name}=${value}`);
+  const inCompose = readFileSync('config/sandbox.env', 'utf8').split('\n');
+  for (const lines of [inPods, inCompose])
+    expect(lines).toEqual(
+      expect.arrayContaining(['DOCS=on', 'ESTATE_REFRESH=6h', 'WEBHOOK_HOSTS=127.0.0.1:8080']),
+    );
+});
+
 it('the database of the sandbox keeps its files in a volume that outlives it', () => {
   const { spec } = find<Workload & { spec: { volumeClaimTemplates: Manifest[] } }>(
     kustomize(folderOf('sandbox')),
