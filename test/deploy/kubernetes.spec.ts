@@ -204,6 +204,8 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
       REDIS_URL: 'redis://redis:6379',
       DATABASE_URL: 'postgres://gateway:password@database.example.com:5432/gateway?sslmode=verify-full',
     };
+    // The authority of the gateway's own certificate did not sign that of the platform.
+    expect(data).not.toHaveProperty('UPSTREAM_TLS_CA_FILE');
     const { ca, good } = await makeCertificates();
     const files: Record<string, string> = {
       ...{ 'tls.crt': good.cert, 'tls.key': good.key, 'ca.crt': ca },
