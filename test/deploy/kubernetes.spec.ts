@@ -274,6 +274,25 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
   });
 });
 
+it('a managed Redis outside of the cluster is reached with the rules in the comment, by whoever reads it', () => {
+  const managed = join(folder, 'kubernetes/overlays/managed-redis');
+  cpSync('deploy/kubernetes/overlays/production', managed, { recursive: true });
+  writeFileSync(join(managed, 'kustomization.yaml'), PLAIN.replaceAll(/^ {2}# (?=- target|  )/gm, '  '));
+  const toOutside = kustomize(managed)
+    .filter(({ kind }) => kind === 'NetworkPolicy')
+    .flatMap(({ metadata, spec }) => {
+      const { egress = [] } = spec as { egress?: { to: { ipBlock?: object }[]; ports: object[] }[] };
+      return egress
+        .filter(({ to, ports }) => to[0]?.ipBlock && JSON.stringify(ports).includes('6379'))
+        .map(({ to }) => [metadata.name, to]);
+    });
+  const redis = [{ ipBlock: { cidr: '10.30.0.0/24' } }];
+  expect(toOutside).toEqual([
+    ['gateway', redis],
+    ['database-init', redis],
+  ]);
+});
+
 it('where the sandbox is tried out, the gateway can answer the examples of its API page', () => {
   const { data } = find<Manifest & { data: Record<string, string> }>(
     kustomize(folderOf('sandbox')),
