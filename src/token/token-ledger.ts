@@ -11,6 +11,8 @@ export interface Permit {
   readonly owner: string;
   /** When the permit was given, by the ledger's clock. The token with the later stamp is the newer one. */
   readonly stamp: number;
+  /** The versions that the owner may not use. */
+  readonly stale: readonly string[];
   /** The earlier failures, if any. */
   readonly failures: { readonly principal?: FailureRecord; readonly endpoint?: FailureRecord };
 }
@@ -57,14 +59,13 @@ export class TokenLedger {
   ) {}
 
   /**
-   * Returns the token unless it is the `stale` one (a version, or empty). Otherwise it returns the permit to ask for a token, or the reason
-   * against it.
+   * Returns the token unless its version is a `stale` one. Otherwise it returns the permit to ask for a token, or the reason against it.
    */
-  claim(keys: TokenKeys, owner: string, stale: string): Promise<Claim> {
+  claim(keys: TokenKeys, owner: string, ...stale: readonly string[]): Promise<Claim> {
     return this.store.change<Claim>(keys, (entries, now) => {
       const changes: Changes = {};
       const kept = tokenIn(entries);
-      if (kept && kept.version !== stale && kept.endsInMs > 0) {
+      if (kept && !stale.includes(kept.version) && kept.endsInMs > 0) {
         const token = this.#open(keys, kept.sealed);
         if (token) return { result: { kind: 'token', token, endsInMs: kept.endsInMs } };
         // The token was sealed under a removed key, or not by the gateway.
@@ -82,19 +83,20 @@ export class TokenLedger {
         return { result: { kind: 'busy' }, changes };
       for (const lock of locks) changes[lock] = { value: owner, lifeMs: LOCK_MS };
       const failures = { principal: principal?.record, endpoint: endpoint?.record };
-      const permit = { ledger: this, keys, owner, stamp: now, failures };
+      const permit = { ledger: this, keys, owner, stamp: now, stale, failures };
       return { result: { kind: 'permit', permit }, changes };
     });
   }
 
   /** Keeps a token and forgets the failures. If the ledger already has a newer one, that one stays and is the result. */
-  save({ keys, owner, stamp }: Permit, token: AccessToken): Promise<KeptToken> {
+  save(permit: Permit, token: AccessToken): Promise<KeptToken> {
+    const { keys, owner, stamp } = permit;
     const text = JSON.stringify(token);
     const sealed = this.sealer?.seal(text, keys.token) ?? text;
     return this.store.change<KeptToken>(keys, (entries) => {
       const changes: Changes = { ...released(entries, owner), failure: null, endpoint: null };
       const kept = tokenIn(entries);
-      if (kept && kept.stamp > stamp && kept.endsInMs > 0) {
+      if (kept && kept.stamp > permit.stamp && kept.endsInMs > 0) {
         const newer = this.#open(keys, kept.sealed);
         if (newer) return { result: { token: newer, endsInMs: kept.endsInMs }, changes };
       }
@@ -105,10 +107,12 @@ export class TokenLedger {
   }
 
   /** Stops requests of all owners for `holdMs`. It is ignored if a newer token has arrived since. */
-  fail({ keys, owner, stamp }: Permit, failure: FailureRecord, holdMs: number): Promise<void> {
+  fail(permit: Permit, failure: FailureRecord, holdMs: number): Promise<void> {
+    const { keys, owner } = permit;
     return this.store.change<void>(keys, (entries, now) => {
       const changes = released(entries, owner);
-      if ((tokenIn(entries)?.stamp ?? 0) <= stamp) {
+      const kept = tokenIn(entries);
+      if (!kept || kept.stamp <= permit.stamp) {
         const value = `${now + holdMs}:${JSON.stringify(failure)}`;
         // An endpoint that refuses a principal works.
         if (!failure.ofEndpoint) changes.endpoint = null;

@@ -427,6 +427,64 @@ describe('a token in the store of a process', () => {
   });
 });
 
+describe('a store with a Redis that refuses writes', () => {
+  let readOnly: RunningRedis;
+  let control: Redis;
+  beforeEach(async () => {
+    readOnly = await startRedis();
+    control = new Redis(readOnly.url);
+  });
+  afterEach(async () => {
+    control.disconnect();
+    await readOnly.stop();
+  });
+
+  /** Redis refuses every write, also a deletion. */
+  const refuseWrites = (refused: boolean) =>
+    control.config('SET', 'min-replicas-to-write', refused ? '1' : '0');
+
+  async function refusing() {
+    const { store } = await newProcess({ REDIS_URL: readOnly.url });
+    const token = await obtained(store);
+    await refuseWrites(true);
+    return { store, token };
+  }
+
+  it('the process does not use a token again that the platform has refused', async () => {
+    const { store, token } = await refusing();
+    expect(await store.refuse(order, token.version, false)).toBe(true);
+    const renewed = await obtained(store);
+    expect(renewed.version).not.toBe(token.version);
+    passedMs = 60_001;
+    expect(await found(store)).toMatchObject(renewed);
+    // The token that only this process has can be refused as well.
+    expect(await store.refuse(order, renewed.version, false)).toBe(true);
+    expect(await found(store)).toBeUndefined();
+    await refuseWrites(false);
+    const last = await obtained(store);
+    expect(await found((await newProcess({ REDIS_URL: readOnly.url })).store)).toMatchObject(last);
+    expect(await found(store)).toMatchObject(last);
+  });
+
+  it('the process keeps its renewed token, and not the one that Redis still has', async () => {
+    const { store, token } = await refusing();
+    const renewed = await obtained(store, newToken(), order, token.version);
+    for (passedMs = 60_001; passedMs < 300_000; passedMs += 60_001)
+      expect(await found(store)).toMatchObject(renewed);
+  });
+
+  it('an endpoint that issues the same token again gets no request for each use of it', async () => {
+    const { store, token } = await refusing();
+    await obtained(store, token, order, token.version);
+    passedMs = 60_001;
+    expect(await found(store)).toMatchObject({ value: token.value });
+    await refuseWrites(false);
+    await obtained(store, token);
+    passedMs = 120_002;
+    expect(await found(store)).toMatchObject({ value: token.value });
+  });
+});
+
 describe('a store with Redis away', () => {
   let mortal: RunningRedis;
   beforeEach(async () => {

@@ -19,6 +19,8 @@ export interface HeldToken extends AccessToken {
 type WithoutToken = Exclude<Claim, { kind: 'token' }>;
 export type StoreClaim = { readonly kind: 'token'; readonly token: HeldToken } | WithoutToken;
 
+/** The most outdated versions of a principal. Redis has one at a time, and the older ones have expired by then. */
+const MAX_OUTDATED = 100;
 /** The longest time until a process sees the renewal of another replica. */
 const MAX_LOCAL_MS = 60_000;
 
@@ -32,6 +34,8 @@ export class TokenStore {
   readonly #keys = new WeakMap<Principal, { secret: string; keys: TokenKeys }>();
   readonly #memory = new TokenLedger(new MemoryLedgerStore());
   readonly #shared: TokenLedger | undefined;
+  /** By key, the versions that this process has dropped or replaced while Redis did not store that. Redis may still return them. */
+  readonly #outdated = new Map<string, ReadonlySet<string>>();
   readonly #prefix: string;
 
   constructor(
@@ -73,13 +77,12 @@ export class TokenStore {
   }
 
   async save(principal: Principal, permit: Permit, token: AccessToken): Promise<HeldToken> {
-    const { ledger, keys } = permit;
+    const { ledger, keys, stale } = permit;
     if (ledger !== this.#memory) await this.#memory.forget(keys);
-    const saved = await ledger.save(permit, token).catch((error: unknown) => {
-      this.#missed('save', error);
-      return { token, endsInMs: token.usableMs };
-    });
-    return this.#hold(keys, principal, saved);
+    const saved = await ledger.save(permit, token).catch((error: unknown) => this.#missed('save', error));
+    if (saved && ledger === this.#shared) this.#outdated.delete(keys.token);
+    else this.#outdate(keys, stale);
+    return this.#hold(keys, principal, saved ?? { token, endsInMs: token.usableMs });
   }
 
   /** Records the failure. Returns the ms for which no owner calls the endpoint again. */
@@ -103,12 +106,13 @@ export class TokenStore {
   /** Handles a refused token as {@link TokenLedger.refuse} does. */
   async refuse(principal: Principal, version: string, again: boolean): Promise<boolean> {
     const keys = this.keysOf(principal);
-    const dropped = await (this.#shared ?? this.#memory)
-      .refuse(keys, version, again)
-      .catch((error: unknown) => {
-        this.#missed('refuse', error);
-        return this.#memory.refuse(keys, version, again);
-      });
+    const shared = await this.#shared
+      ?.refuse(keys, version, again)
+      .catch((error: unknown) => this.#missed('refuse', error));
+    // The process may have obtained the token itself because Redis refuses writes, even if Redis has replied now.
+    const own = await this.#memory.refuse(keys, version, again);
+    const dropped = own && shared !== false;
+    if (dropped && shared === undefined) this.#outdate(keys, [version]);
     if (dropped && this.#local.get(keys.token)?.token.version === version) this.#local.delete(keys.token);
     return dropped;
   }
@@ -137,8 +141,13 @@ export class TokenStore {
 
   async #claim(keys: TokenKeys, owner: string, stale: string): Promise<Claim> {
     try {
-      const claim = await (this.#shared ?? this.#memory).claim(keys, owner, stale);
-      if (this.#shared && claim.kind === 'token') await this.#memory.forget(keys);
+      if (!this.#shared) return await this.#memory.claim(keys, owner, stale);
+      const outdated = this.#outdated.get(keys.token) ?? [];
+      const claim = await this.#shared.claim(keys, owner, stale, ...outdated);
+      if (claim.kind === 'token') {
+        this.#outdated.delete(keys.token);
+        await this.#memory.forget(keys);
+      }
       return claim;
     } catch (error) {
       this.#missed('claim', error);
@@ -147,6 +156,13 @@ export class TokenStore {
       if (held && endsInMs > 0 && held.version !== stale) return { kind: 'token', token: held, endsInMs };
       return this.#memory.claim(keys, owner, stale);
     }
+  }
+
+  /** Remembers versions that Redis may still have. Without Redis there are none. */
+  #outdate({ token }: TokenKeys, versions: readonly string[]): void {
+    const known = this.#outdated.get(token) ?? [];
+    const all = [...known, ...versions].filter((version) => version !== '');
+    if (this.#shared) this.#outdated.set(token, new Set(all.slice(-MAX_OUTDATED)));
   }
 
   #hold(keys: TokenKeys, { kind }: Principal, { token, endsInMs }: KeptToken): HeldToken {
@@ -185,7 +201,7 @@ export class TokenStore {
     return sha256(all.map(sha256).join()).slice(0, 32);
   }
 
-  #missed(action: string, error: unknown): void {
+  #missed(action: string, error: unknown): undefined {
     const reason = (error as Error).name;
     this.log.debug({ event: 'token-store', action, reason }, 'Redis did not serve a token command');
   }

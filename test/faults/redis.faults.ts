@@ -284,6 +284,11 @@ describe('Redis that refuses', () => {
       });
       await served(gateway, 20);
       await serves(gateway, session);
+      // Redis still has the tokens that the platform refuses now.
+      const before = await tokenRequests();
+      for (const scope of ['auth_order', 'auth_me']) await sandbox.revokeTokens({ scope });
+      await served(gateway, 20);
+      expect((await tokenRequests()) - before).toBeLessThanOrEqual(3);
       expect(await errors(gateway, reason)).toBeGreaterThan(0);
       // A server that stays so does not cost a connection for each write.
       expect(proxy.connections - connections).toBeLessThan(10);
