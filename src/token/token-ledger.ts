@@ -11,7 +11,7 @@ export interface Permit {
   readonly owner: string;
   /** When the permit was given, by the ledger's clock. The token with the later stamp is the newer one. */
   readonly stamp: number;
-  /** The versions that the owner may not use. */
+  /** The versions that the owner may not use. A new token replaces them, whatever their stamps are. */
   readonly stale: readonly string[];
   /** The earlier failures, if any. */
   readonly failures: { readonly principal?: FailureRecord; readonly endpoint?: FailureRecord };
@@ -96,7 +96,7 @@ export class TokenLedger {
     return this.store.change<KeptToken>(keys, (entries) => {
       const changes: Changes = { ...released(entries, owner), failure: null, endpoint: null };
       const kept = tokenIn(entries);
-      if (kept && kept.stamp > permit.stamp && kept.endsInMs > 0) {
+      if (kept && isNewer(kept, permit) && kept.endsInMs > 0) {
         const newer = this.#open(keys, kept.sealed);
         if (newer) return { result: { token: newer, endsInMs: kept.endsInMs }, changes };
       }
@@ -112,7 +112,7 @@ export class TokenLedger {
     return this.store.change<void>(keys, (entries, now) => {
       const changes = released(entries, owner);
       const kept = tokenIn(entries);
-      if (!kept || kept.stamp <= permit.stamp) {
+      if (!kept || !isNewer(kept, permit)) {
         const value = `${now + holdMs}:${JSON.stringify(failure)}`;
         // An endpoint that refuses a principal works.
         if (!failure.ofEndpoint) changes.endpoint = null;
@@ -155,6 +155,17 @@ export class TokenLedger {
     const text = this.sealer ? this.sealer.open(sealed, keys.token) : sealed;
     return text === undefined ? undefined : (JSON.parse(text) as AccessToken);
   }
+}
+
+/**
+ * True if the token was requested after the permit was given. The stamp of a token that the permit replaces says nothing: it may be of
+ * another Redis, whose clock was ahead.
+ */
+function isNewer(
+  { stamp, version }: { readonly stamp: number; readonly version: string },
+  permit: Permit,
+): boolean {
+  return stamp > permit.stamp && !permit.stale.includes(version);
 }
 
 function tokenIn({ token }: Entries) {

@@ -129,6 +129,16 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     expect(await ledger.claim(keys, 'three', token.version)).toMatchObject({ kind: 'token', token: renewed });
   });
 
+  it('replaces a stale token even if its time is later, as after a failover to a Redis whose clock is behind', async () => {
+    const permit = await permitFrom(ledger);
+    const token = newToken();
+    await ledger.save({ ...permit, stamp: permit.stamp + 3_600_000 }, token);
+    const renewing = await permitFrom(ledger, keys, 'renewer', token.version);
+    const renewed = newToken();
+    expect(await ledger.save(renewing, renewed)).toMatchObject({ token: renewed });
+    expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token: renewed });
+  });
+
   it('keeps no token that has no life, and frees the lock', async () => {
     await ledger.save(await permitFrom(ledger), newToken(0));
     expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
