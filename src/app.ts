@@ -84,33 +84,41 @@ export async function listen(
   const managementPort = await opened('MANAGEMENT', managementHost, config.listen.managementPort, () =>
     metrics.listen(),
   );
-  await opened('', host, port, () => app.listen({ port, host, backlog: BACKLOG }));
+  await opened('', host, port, () => app.listen({ port, host, backlog: BACKLOG }), managementPort);
   const url = await app.getUrl();
   app.get(Log).info({ event: 'listening', url, managementPort, ...memorySettings() }, `Listening on ${url}`);
   return { url, managementPort };
 }
 
-/** Opens a listener. Throws {@link ConfigError} with the name of the variable that has to change. */
+/**
+ * Opens a listener. Throws {@link ConfigError} with the name of the variable that has to change. `managementPort` is the port that this
+ * process already listens on.
+ */
 async function opened<T>(
   prefix: '' | 'MANAGEMENT',
   host: string,
   port: number,
   open: () => Promise<T>,
+  managementPort?: number,
 ): Promise<T> {
   try {
     return await open();
   } catch (error) {
     const { syscall, code } = error as NodeJS.ErrnoException;
-    if (syscall !== 'listen') throw error;
+    if (syscall !== 'listen' && syscall !== 'getaddrinfo') throw error;
     const [hostVariable, portVariable] = ['HOST', 'PORT'].map((name) =>
       prefix ? `${prefix}_${name}` : name,
     );
+    const user =
+      port === managementPort
+        ? `MANAGEMENT_PORT is ${port} as well`
+        : `another process listens on ${host}:${port}`;
     const faults: Readonly<Record<string, string>> = {
-      EADDRINUSE: `${portVariable} must be a port that is free: another process listens on ${host}:${port}`,
+      EADDRINUSE: `${portVariable} must be a port that is free: ${user}`,
       EACCES: `${portVariable} must be a port that this process may listen on: ${port} is reserved`,
     };
     throw new ConfigError([
-      faults[code ?? ''] ?? `${hostVariable} must be an address of this machine (${code} on ${host}:${port})`,
+      faults[code ?? ''] ?? `${hostVariable} must be an address of this machine (${code})`,
     ]);
   }
 }

@@ -24,7 +24,7 @@ const MAX_BACKLOG = 1024 * 1024;
 const GATHER_MS = 10;
 const GATHER_CHARACTERS = 16 * 1024;
 
-const LISTEN_FAILURE = /^Error: listen E[A-Z]+/;
+const LISTEN_FAILURE = /^Error: (listen|getaddrinfo) E[A-Z_]+/;
 
 type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 

@@ -235,6 +235,33 @@ describe('npm start', () => {
     );
     expect(output).not.toMatch(/"stack":"undefined"|EADDRINUSE/);
   });
+
+  it('G9 names both variables where the two listeners have one port', async () => {
+    const gateway = new TestGateway();
+    gateway.writeCallers();
+    gateway.writeUsers({});
+    const port = String(await freePort());
+    const environment = { ...gateway.environment(sandbox), PORT: port, MANAGEMENT_PORT: port };
+    const { code, output } = await run('sh', [START_SCRIPT], environment).end;
+    expect(code).toBe(1);
+    expect(output).toContain(
+      `configuration: PORT must be a port that is free: MANAGEMENT_PORT is ${port} as well`,
+    );
+  });
+
+  it.each(['HOST', 'MANAGEMENT_HOST'])(
+    'P17 names %s, and not its value, where nobody knows that name',
+    async (name) => {
+      const gateway = new TestGateway();
+      gateway.writeCallers();
+      gateway.writeUsers({});
+      const environment = { ...gateway.environment(sandbox), [name]: 'value..of-it' };
+      const { code, output } = await run('sh', [START_SCRIPT], environment).end;
+      expect(code).toBe(1);
+      expect(output).toMatch(new RegExp(`^configuration: ${name} must be an address of this machine`, 'm'));
+      expect(output).not.toMatch(/value\.\.of-it|\n +at /);
+    },
+  );
 });
 
 describe('the space for young objects', () => {
