@@ -18,8 +18,8 @@ const callerNamed = (name: string): Caller => ({
 
 it("requests in flight of one caller are at most half of the gateway's: beyond them 429, and others are served", async () => {
   const metrics = new Metrics();
-  const { redis, upstream } = settings();
-  const limits = new CallerLimits(new SharedRedis(redis, new RecordedLog().log, metrics), metrics, upstream);
+  const { redis } = settings();
+  const limits = new CallerLimits(new SharedRedis(redis, new RecordedLog().log, metrics), metrics);
   /** Admits a request. Returns the problem for its caller, if any, and the function that ends the request. */
   const admit = (name: string) => {
     const atEnd: (() => void)[] = [];

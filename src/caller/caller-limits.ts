@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { UpstreamConfig } from '../config/app-config.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { Caller, RateLimit } from '../request/caller.ts';
 import { type RateStatus, RateWindow } from './rate-window.ts';
@@ -31,9 +29,8 @@ export class CallerLimits {
   constructor(
     private readonly redis: SharedRedis,
     private readonly metrics: Metrics,
-    upstream: UpstreamConfig,
   ) {
-    this.#prefix = `${environmentName(upstream.baseUrl)}:rate:`;
+    this.#prefix = `${redis.environment}:rate:`;
   }
 
   /**

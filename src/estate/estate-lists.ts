@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { UpstreamConfig } from '../config/app-config.ts';
 import { AccountSuffixes, suffixFor } from '../member/account-suffix.ts';
 import { FREE_FIELDS, toAssetNums, toLentLocks, toMemberPage } from '../member/member.mapper.ts';
 import type { AssetDto } from '../order/dto/asset.dto.ts';
@@ -45,15 +44,13 @@ export class EstateLists {
     private readonly platform: EstatePlatform,
     private readonly members: MemberList,
     private readonly suffixes: AccountSuffixes,
-    private readonly config: UpstreamConfig,
     private readonly readings: PlatformReadings,
   ) {}
 
   /** Calls order #8, then member #6, #8 and #5. Rejects where one of the lists did not come whole. */
   async read(enterpriseGlobalId: string, call: CallContext): Promise<ReadLists> {
     const ids = { enterpriseGlobalId };
-    const unit = this.config.timestampUnit;
-    const { nullIsEmpty } = this.readings;
+    const { timestampUnit: unit, nullIsEmpty } = this.readings;
     const assets = await this.platform.read('listAssets', call, { ids }, (data, notes) =>
       wholeItems(toCameAssets(data, unit, nullIsEmpty, notes), ['assetNum']),
     );
@@ -91,7 +88,7 @@ export class EstateLists {
         call,
         { ids: { assetId } },
         (data, notes) =>
-          toAssetContent(data, this.config.timestampUnit, this.readings.nullIsEmpty, { notes }),
+          toAssetContent(data, this.readings.timestampUnit, this.readings.nullIsEmpty, { notes }),
       );
       if (!isWhole) return undefined;
       return instances.flatMap(({ product, merchandiseNums, licenseOrderId, channelOrderId }) => {
@@ -130,7 +127,7 @@ export class EstateLists {
   ): Promise<ReadonlyMap<string, readonly string[]>> {
     const names: string[] = [];
     const found = new Map<string, string[]>();
-    const unit = this.config.timestampUnit;
+    const unit = this.readings.timestampUnit;
     const pages = this.members.all((query) =>
       this.platform.read('listMembers', call, { ids, query }, (data, notes) =>
         toMemberPage(data, unit, notes),

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { EstateConfig, UpstreamConfig } from '../config/app-config.ts';
+import { EstateConfig } from '../config/app-config.ts';
 import { poll } from '../kit/poll/poll.ts';
 import type { AssetDto } from '../order/dto/asset.dto.ts';
 import { toCameAssets } from '../order/order.mapper.ts';
@@ -36,7 +36,6 @@ export class EstateReads implements OnApplicationBootstrap, OnApplicationShutdow
     private readonly config: EstateConfig,
     private readonly upstream: UpstreamClient,
     private readonly store: EstateRowsStore,
-    private readonly platform: UpstreamConfig,
     private readonly readings: PlatformReadings,
   ) {}
 
@@ -66,8 +65,8 @@ export class EstateReads implements OnApplicationBootstrap, OnApplicationShutdow
     // A reading that has failed is tried again in its own time.
     const isRead = known?.state === 'whole' || known?.state === 'assets-only';
     if (!isRead || (known.seenAt ?? 0) >= at) return false;
-    const came = toCameAssets(data, this.platform.timestampUnit, this.readings.nullIsEmpty);
-    const listed = wholeItems(came, ['assetNum']);
+    const { timestampUnit, nullIsEmpty } = this.readings;
+    const listed = wholeItems(toCameAssets(data, timestampUnit, nullIsEmpty), ['assetNum']);
     const assets = new Map(listed.map((asset) => [asset.assetId, asset]));
     for (const [id, held] of await this.store.assets(enterprise)) {
       const now = assets.get(id);

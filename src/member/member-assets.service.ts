@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { UpstreamConfig } from '../config/app-config.ts';
 import { pageOf, type PageQuery } from '../operation/page.dto.ts';
 import { taggedWith } from '../operation/response.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
@@ -45,7 +44,6 @@ export class MemberAssetsService {
   constructor(
     private readonly upstream: UpstreamClient,
     private readonly cache: ReadCache,
-    private readonly config: UpstreamConfig,
     private readonly readings: PlatformReadings,
   ) {}
 
@@ -139,7 +137,7 @@ export class MemberAssetsService {
       operation: 'listAssetProducts',
       ids: { assetId },
       enterpriseGlobalId,
-      decode: (data, notes) => toAssetProducts(data, this.config.timestampUnit, notes),
+      decode: (data, notes) => toAssetProducts(data, this.readings.timestampUnit, notes),
     };
     return this.cache.read(source, call);
   }

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { UpstreamConfig } from '../config/app-config.ts';
 import { underLease } from '../kit/lease/lease.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { environmentName, sha256 } from '../redis/key-names.ts';
+import { sha256 } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { CallContext } from '../request/call-context.ts';
 import type { EnterpriseMemberPath } from './dto/member.dto.ts';
@@ -28,11 +27,8 @@ export class MemberEdits {
   /** The owner of all leases of this process, which runs one edit of a member at a time. */
   readonly #owner = randomUUID();
 
-  constructor(
-    config: UpstreamConfig,
-    private readonly redis: SharedRedis,
-  ) {
-    this.#prefix = `${environmentName(config.baseUrl)}:edit:`;
+  constructor(private readonly redis: SharedRedis) {
+    this.#prefix = `${redis.environment}:edit:`;
   }
 
   async run<T>(

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import type { CallContext } from '../request/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
@@ -37,7 +36,6 @@ export class OverviewService {
     private readonly upstream: UpstreamClient,
     private readonly assets: MemberAssetsService,
     private readonly members: MemberSearch,
-    private readonly config: UpstreamConfig,
     private readonly log: Log,
     private readonly readings: PlatformReadings,
   ) {}
@@ -77,7 +75,7 @@ export class OverviewService {
   #assetCounts(data: unknown): ReturnType<typeof toAssetCounts> {
     return toAssetCounts(
       data,
-      this.config.timestampUnit,
+      this.readings.timestampUnit,
       Date.now(),
       this.readings.deciding('licenseType', 'locked'),
     );

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import pLimit from 'p-limit';
-import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException, type UpstreamResponse } from '../problem/problem.exception.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
@@ -37,7 +36,6 @@ interface ReadTerms {
 export class AssetContents {
   constructor(
     private readonly cache: ReadCache,
-    private readonly config: UpstreamConfig,
     private readonly readings: PlatformReadings,
   ) {}
 
@@ -75,7 +73,7 @@ export class AssetContents {
       enterpriseGlobalId,
       result: 'shownContent',
       decode: (data, notes) =>
-        toAssetContent(data, this.config.timestampUnit, this.readings.nullIsEmpty, { notes }),
+        toAssetContent(data, this.readings.timestampUnit, this.readings.nullIsEmpty, { notes }),
     };
     try {
       return await this.cache.read(source, call, fresh);

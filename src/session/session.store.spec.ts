@@ -21,13 +21,12 @@ function newToken(): AccessToken {
 
 async function storeIn(kind: 'Redis' | 'the process'): Promise<SessionStore> {
   const { log } = new RecordedLog();
-  if (kind === 'the process')
-    return new SessionStore(settings().upstream, new SharedRedis(settings().redis, log, new Metrics()));
+  if (kind === 'the process') return new SessionStore(new SharedRedis(settings().redis, log, new Metrics()));
   const server = ended(await startRedis());
-  const { redis, upstream } = settings({ REDIS_URL: server.url, ENCRYPTION_KEYS: newEncryptionKey() });
+  const { redis } = settings({ REDIS_URL: server.url, ENCRYPTION_KEYS: newEncryptionKey() });
   const connection = await connect(new PatientRedis(redis, log, new Metrics()));
   atEnd(() => connection.onApplicationShutdown());
-  return new SessionStore(upstream, connection);
+  return new SessionStore(connection);
 }
 
 async function newSession(store: SessionStore): Promise<{ key: string; read: () => Promise<StoredSession> }> {

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { RedisCommander } from 'ioredis';
-import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { environmentName, sha256 } from '../redis/key-names.ts';
+import { sha256 } from '../redis/key-names.ts';
 import { replaceValue } from '../kit/compare-and-set/compare-and-set.ts';
 import { underLease } from '../kit/lease/lease.ts';
 import { emptyIfForeign, type StoreSealer } from '../kit/sealed-store/sealed-store.ts';
@@ -50,20 +49,15 @@ const BUSY =
 export class SessionStore {
   /** `endsAt` is a time of performance.now(). */
   readonly #local = new Map<string, { record: SessionRecord; endsAt: number }>();
-  readonly #environment: string;
   /** Undefined without Redis. */
   readonly #sealed: StoreSealer | undefined;
 
-  constructor(
-    config: UpstreamConfig,
-    private readonly redis: SharedRedis,
-  ) {
+  constructor(private readonly redis: SharedRedis) {
     this.#sealed = redis.sealed('sessions');
-    this.#environment = environmentName(config.baseUrl);
   }
 
   keyOf(sessionId: string): string {
-    return `${this.#environment}:ses:{${sha256(sessionId)}}`;
+    return `${this.redis.environment}:ses:{${sha256(sessionId)}}`;
   }
 
   /** Throws if a session could not be stored. Call it before a token is requested for a session. */

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { UpstreamConfig } from '../config/app-config.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import type { TextForm } from '../read-cache/list-store.ts';
 import { type Cached, ReadCache } from '../read-cache/read-cache.ts';
@@ -124,7 +123,6 @@ export class IdLists {
     private readonly cache: ReadCache,
     private readonly upstream: UpstreamClient,
     private readonly memberList: MemberList,
-    private readonly config: UpstreamConfig,
     private readonly readings: PlatformReadings,
   ) {}
 
@@ -239,8 +237,7 @@ export class IdLists {
     _enterprise: string,
     { assetId = '' }: Readonly<Record<string, string>>,
   ): Promise<Read> {
-    const { timestampUnit } = this.config;
-    const { nullIsEmpty } = this.readings;
+    const { timestampUnit, nullIsEmpty } = this.readings;
     return this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data, notes) => {
       const { instances, isWhole } = toAssetContent(data, timestampUnit, nullIsEmpty, { notes });
       const order = [...new Set(instances.flatMap(({ licenseOrderId }) => licenseOrderId ?? []))];

@@ -1,7 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { UpstreamConfig } from '../config/app-config.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { environmentName } from '../redis/key-names.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { operationList, type UpstreamOperation } from './operations.ts';
@@ -101,12 +99,11 @@ export class UpstreamGaps {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    config: UpstreamConfig,
     private readonly redis: SharedRedis,
     private readonly metrics: Metrics,
     private readonly readings: PlatformReadings,
   ) {
-    this.#key = `${environmentName(config.baseUrl)}:gaps`;
+    this.#key = `${redis.environment}:gaps`;
   }
 
   /** Notes a response that could not be read at all. */

@@ -38,6 +38,10 @@ export class PlatformReadings implements OnModuleInit {
     return this.config.profile.of(name);
   }
 
+  get timestampUnit(): UpstreamConfig['timestampUnit'] {
+    return this.config.timestampUnit;
+  }
+
   /** The codes that the profile teaches. The object is a new one after each reading of the file. */
   get codes(): TaughtCodes {
     return this.config.profile.codes;

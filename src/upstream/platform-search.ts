@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { UpstreamConfig } from '../config/app-config.ts';
 import { AliasUsers } from './alias-users.ts';
 import { type ActingUser, type CallContext, Progress } from '../request/call-context.ts';
 import { ownCallOf } from '../request/make-call.ts';
@@ -51,7 +50,6 @@ export class PlatformSearch {
   constructor(
     private readonly upstream: UpstreamClient,
     private readonly users: AliasUsers,
-    private readonly config: UpstreamConfig,
     private readonly readings: PlatformReadings,
   ) {}
 
@@ -157,7 +155,7 @@ export class PlatformSearch {
     const instances: Instance[] = [];
     try {
       return await this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data, notes) =>
-        toAssetContent(data, this.config.timestampUnit, this.readings.nullIsEmpty, { instances, notes }),
+        toAssetContent(data, this.readings.timestampUnit, this.readings.nullIsEmpty, { instances, notes }),
       );
     } catch (error) {
       if (isAboutOneAsset(error)) return { instances, isWhole: false };

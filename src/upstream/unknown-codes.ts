@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { UpstreamConfig } from '../config/app-config.ts';
 import type { CodeModule } from '../config/taught-codes.ts';
 import type { StoreSealer } from '../kit/sealed-store/sealed-store.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { inBackground } from '../shared/edge.ts';
 import { codeOf, ContractNotes, type Gap, UpstreamGaps } from './gaps.ts';
@@ -39,13 +37,12 @@ export class UnknownCodes {
   readonly #logged = new Set<string>();
 
   constructor(
-    config: UpstreamConfig,
     private readonly redis: SharedRedis,
     private readonly gaps: UpstreamGaps,
     private readonly metrics: Metrics,
     private readonly log: Log,
   ) {
-    this.#key = `${environmentName(config.baseUrl)}:code-words`;
+    this.#key = `${redis.environment}:code-words`;
     this.#sealed = redis.sealed('words');
     for (const { name: operation } of operationList)
       metrics.count('gateway_upstream_unmapped_codes_total', { operation }, 0);
