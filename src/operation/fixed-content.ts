@@ -1,8 +1,9 @@
 import { applyDecorators, type Type } from '@nestjs/common';
-import { ApiExtraModels, ApiHeader, ApiResponse, getSchemaPath } from '@nestjs/swagger';
+import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ProblemException } from '../problem/problem.exception.ts';
+import { conditional, ETAG, header } from './openapi/headers.ts';
 import { StaticContent } from './static-content.ts';
 
 /** The time for which clients may keep the content. A client without a key may send these requests, so they must cost almost nothing. */
@@ -60,35 +61,28 @@ export function servePage(
   });
 }
 
-const text = (description: string) => ({ description, schema: { type: 'string' as const } });
-
 const DOCUMENTED = {
-  ETag: text('Entity tag of the content'),
-  'Content-Security-Policy': text('What a browser may load for the page'),
-  'X-Content-Type-Options': text('`nosniff`'),
-  'X-Frame-Options': text('`DENY`'),
-  'Referrer-Policy': text('`no-referrer`'),
-  'Cross-Origin-Resource-Policy': text('`same-origin`'),
+  ...ETAG,
+  'Content-Security-Policy': header('What a browser may load for the page'),
+  'X-Content-Type-Options': header('`nosniff`'),
+  'X-Frame-Options': header('`DENY`'),
+  'Referrer-Policy': header('`no-referrer`'),
+  'Cross-Origin-Resource-Policy': header('`same-origin`'),
 };
 
 /** Describes fixed content in the OpenAPI document: as JSON, and as a page for a client that accepts `text/html`. */
 export function ApiFixedContent(description: string, type: Type): MethodDecorator {
   return applyDecorators(
     ApiExtraModels(type),
-    ApiHeader({ name: 'If-None-Match', required: false, description: 'An `ETag`: 304 while it is the same' }),
+    ...conditional(DOCUMENTED),
     ApiResponse({
       status: 200,
       description,
-      headers: { ...DOCUMENTED, 'Content-Encoding': text('`br` or `gzip`, where the client accepts it') },
+      headers: { ...DOCUMENTED, 'Content-Encoding': header('`br` or `gzip`, where the client accepts it') },
       content: {
         'application/json': { schema: { $ref: getSchemaPath(type) } },
         'text/html': { schema: { type: 'string' } },
       },
-    }),
-    ApiResponse({
-      status: 304,
-      description: 'The content still has the `ETag` in `If-None-Match`',
-      headers: DOCUMENTED,
     }),
   );
 }

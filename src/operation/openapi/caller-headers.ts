@@ -1,14 +1,13 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { header } from './headers.ts';
 
 const text = { type: 'string' } as const;
 
 /** The headers: draft-ietf-httpapi-ratelimit-headers-11 for the first two, and RFC 9110 for the others. */
 const headers = {
-  RequestId: {
-    description:
-      'The id of the request: the one that the request had, or a new one. Each log line and each problem has it',
-    schema: text,
-  },
+  RequestId: header(
+    'The id of the request: the one that the request had, or a new one. Each log line and each problem has it',
+  ),
   RateLimitPolicy: {
     description:
       "The caller's limit, where it has one: `q` requests in a window of `w` seconds, which begins with the first. On errors, too",
@@ -27,11 +26,8 @@ const headers = {
       'Milliseconds since the headers of the request arrived (`total`), and of them at the platform (`upstream`), where it was called. On errors, too',
     schema: { ...text, examples: ['upstream;dur=41.7, total;dur=45.2'] },
   },
-  AcceptPatch: {
-    description: 'Of 415 to a PATCH: the types that its body may have (RFC 5789)',
-    schema: text,
-  },
-  WwwAuthenticate: { description: 'Of 401: the credentials that the gateway accepts', schema: text },
+  AcceptPatch: header('Of 415 to a PATCH: the types that its body may have (RFC 5789)'),
+  WwwAuthenticate: header('Of 401: the credentials that the gateway accepts'),
 } as const;
 
 const ref = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` });
@@ -51,11 +47,8 @@ const OF_PROBLEMS = {
  * The headers of every response of a deprecated operation. The common problems are shared by all operations, so they cannot contain them.
  */
 const DEPRECATION = {
-  Deprecation: {
-    description: 'Since when the operation is deprecated: `@` and seconds (RFC 9745)',
-    schema: text,
-  },
-  Sunset: { description: 'When the operation may be gone, where that is decided (RFC 8594)', schema: text },
+  Deprecation: header('Since when the operation is deprecated: `@` and seconds (RFC 9745)'),
+  Sunset: header('When the operation may be gone, where that is decided (RFC 8594)'),
 };
 
 interface Response {

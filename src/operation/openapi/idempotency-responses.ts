@@ -1,23 +1,20 @@
 import { ApiHeader } from '@nestjs/swagger';
 import type { OperationPolicy } from '../../request/operation-policy.ts';
 import type { ProblemSlug } from '../../problem/catalogue.ts';
+import { header, type ResponseHeaders } from './headers.ts';
 
 /** The OpenAPI parts of writes that must not run twice: the key's header, the responses to a repeated request, and their header. */
 
-export type ResponseHeaders = Record<string, { description: string; schema: { type: 'string' } }>;
 type Idempotency = NonNullable<OperationPolicy['idempotency']>;
 
 export const idempotencyProblems: readonly ProblemSlug[] = ['request-in-progress', 'idempotency-key-reused'];
 
 const REPLAYED: ResponseHeaders = {
-  'Idempotent-Replayed': {
-    description: '`true` where this is the result of an earlier request, and nothing was sent',
-    schema: { type: 'string' },
-  },
+  'Idempotent-Replayed': header(
+    '`true` where this is the result of an earlier request, and nothing was sent',
+  ),
 };
-const LOCATION: ResponseHeaders = {
-  Location: { description: 'The record of the order', schema: { type: 'string' } },
-};
+const LOCATION: ResponseHeaders = { Location: header('The record of the order') };
 /** The `Location` of problems, by the problem. An operation declares `outcome-unknown` itself only if it makes something whose URL is known. */
 const LOCATIONS: Partial<Record<ProblemSlug, string>> = {
   'import-in-progress': 'The job that runs, of `import-in-progress`',
@@ -44,7 +41,7 @@ export function locationHeader(
   own: readonly ProblemSlug[] = [],
 ): ResponseHeaders {
   const [description] = problems.flatMap((slug) => (own.includes(slug) && LOCATIONS[slug]) || []);
-  return description === undefined ? {} : { Location: { description, schema: { type: 'string' } } };
+  return description === undefined ? {} : { Location: header(description) };
 }
 
 export function idempotencyParameter(

@@ -19,12 +19,12 @@ import {
   operations,
   type UpstreamOperation,
 } from '../../upstream/operations.ts';
+import { conditional, ETAG, header, type ResponseHeaders } from './headers.ts';
 import {
   idempotencyHeaders,
   idempotencyParameter,
   idempotencyProblems,
   locationHeader,
-  type ResponseHeaders,
 } from './idempotency-responses.ts';
 import { problemResponses, problemsOf } from './problem-responses.ts';
 import {
@@ -35,18 +35,10 @@ import {
   type StreamDoc,
 } from './request-examples.ts';
 
-type Headers = Record<string, { description: string; schema: { type: 'string' | 'integer' } }>;
-
-const ETAG: Headers = { ETag: { description: 'Entity tag of the content', schema: { type: 'string' } } };
-const AGE: Headers = {
-  Age: {
-    description: 'Seconds since the call to the platform, where the response was cached',
-    schema: { type: 'integer' },
-  },
+const AGE: ResponseHeaders = {
+  Age: header('Seconds since the call to the platform, where the response was cached', 'integer'),
 };
-const LINK: Headers = {
-  Link: { description: 'first, prev, next, last (RFC 8288)', schema: { type: 'string' } },
-};
+const LINK: ResponseHeaders = { Link: header('first, prev, next, last (RFC 8288)') };
 
 export const API_KEY = 'apiKey';
 export const BEARER = 'bearer';
@@ -74,9 +66,7 @@ const lookupHeader = ApiHeader({
     'named for the enterprise',
 });
 
-const LOCATION: ResponseHeaders = {
-  Location: { description: 'What the request made', schema: { type: 'string' } },
-};
+const LOCATION: ResponseHeaders = { Location: header('What the request made') };
 
 export interface Success {
   readonly status: number;
@@ -85,7 +75,7 @@ export interface Success {
   readonly streams?: readonly StreamDoc[];
   /** What a read streams in place of JSON where `Accept` asks for it. */
   readonly alsoStreams?: readonly StreamDoc[];
-  readonly headers?: Headers;
+  readonly headers?: ResponseHeaders;
   /** Which later operations take what from this response. */
   readonly links?: Readonly<Record<string, { operationId: string; parameters: Record<string, string> }>>;
 }
@@ -185,23 +175,18 @@ function readResponses(
 ): Decorators {
   const headers = { ...ETAG, ...(asksPlatform && AGE), ...(paged && LINK) };
   return [
-    ApiHeader({ name: 'If-None-Match', required: false, description: 'An `ETag`: 304 while it is the same' }),
+    ...conditional({ ...headers, ...successes[0]?.headers }),
     ...(asksPlatform
       ? [ApiHeader({ name: 'Cache-Control', required: false, description: '`no-cache` bypasses the cache' })]
       : []),
     ...successes.map((success) => ApiResponse(readResponse(operationId, success, headers))),
-    ApiResponse({
-      status: 304,
-      description: 'The content still has the `ETag` in `If-None-Match`',
-      headers: { ...headers, ...successes[0]?.headers },
-    }),
   ];
 }
 
 function readResponse(
   operationId: string,
   { alsoStreams, type, headers: own, ...success }: Success,
-  headers: Headers,
+  headers: ResponseHeaders,
 ): ApiResponseOptions {
   const all = { ...success, headers: { ...headers, ...own } };
   if (!alsoStreams || !type) return { ...all, ...(type && { type }) };

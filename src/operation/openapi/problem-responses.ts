@@ -5,7 +5,7 @@ import { problemDefinition, problemSlugs, problemType, type ProblemSlug } from '
 import { ProblemDto } from '../../problem/problem.dto.ts';
 import { type ProblemBody, ProblemException } from '../../problem/problem.exception.ts';
 import { upstreamCodes } from '../../upstream/problems/upstream-codes.ts';
-import type { ResponseHeaders } from './idempotency-responses.ts';
+import type { ResponseHeaders } from './headers.ts';
 import { type OperationName, operations } from '../../upstream/operations.ts';
 
 /** Problems that are not particular to an operation. The document has them once, which makes it a third as long. */
