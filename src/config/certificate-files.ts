@@ -16,7 +16,6 @@ type Part = keyof Certificates;
 /** A block of PEM (RFC 7468, section 2). */
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[^-]*-----END \1-----/g;
 
-/** The variables that name the files. */
 export type CertificateVariables = { readonly [P in Part]: VariableName & `${string}_FILE` };
 
 export interface CertificateFile {

@@ -29,7 +29,6 @@ export class PlatformProfile {
     return this.known;
   }
 
-  /** Returns the value of a reading; undefined while it is not known. */
   of<Name extends ReadingName>(name: Name): KnownReadings[Name] {
     return this.known.readings[name];
   }

@@ -263,7 +263,6 @@ export const readings = {
 
 export type ReadingName = keyof typeof readings;
 type ValueOf<R extends Reading> = R['values'] extends readonly (infer Word)[] ? Word : number;
-/** A value for each question. */
 export type Readings = { readonly [Name in ReadingName]: ValueOf<(typeof readings)[Name]> };
 
 export const readingNames = Object.keys(readings) as readonly ReadingName[];

@@ -35,7 +35,6 @@ export interface MemberAnswers {
   readonly assetNums: Answer;
   readonly lentLocks: Answer;
   readonly products: readonly Answer[];
-  /** The page of members with the number 0. */
   readonly pageZero: Answer;
   readonly pageOne: Answer;
   /** The first page of members, by the requested size. */

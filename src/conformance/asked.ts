@@ -13,7 +13,6 @@ import type { Answer, Platform, Question } from './platform.ts';
 /** An id that no platform has, because of its beginning. */
 export const UNKNOWN_ID = `conformance-unknown-${freshHex(4)}`;
 
-/** The enterprise and the channel whose data is read. */
 interface Target {
   readonly enterpriseGlobalId: string;
   readonly channelCode: string | undefined;

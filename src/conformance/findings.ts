@@ -16,7 +16,6 @@ export interface Remark {
 
 /** A read of the enterprise that the platform refused. */
 interface Refusal {
-  /** The gateway's operation. */
   readonly operation: string;
   /** Null where the answer has no code. */
   readonly code: string | null;

@@ -6,7 +6,6 @@ import type { Answers, Keyword } from './answers.ts';
 import { emptyLists } from './list-questions.ts';
 import { countOf, flagOf, idOf, objectOf, type Row, rowsOf } from './values.ts';
 
-/** Finds the number of the first page of members. */
 export function firstPage({ member }: Answers): 0 | 1 | undefined {
   return member?.pageZero && member.pageOne ? firstOf(member.pageZero, member.pageOne) : undefined;
 }

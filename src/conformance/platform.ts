@@ -34,7 +34,6 @@ export interface Answer {
   readonly status: number | undefined;
   /** The difference between the platform's clock and this machine's when the response arrived, in ms. */
   readonly skewMs: number | undefined;
-  /** The type of the answer's code: a text or a number. */
   readonly codeIs: 'text' | 'number';
   /** True if the code says that the platform did nothing. After any other failure a write may have been carried out. */
   readonly didNothing: boolean;
@@ -68,7 +67,6 @@ export class Platform {
     endpoint.seen = (answer) => this.#looks.push(lookOf(answer));
   }
 
-  /** The alias of the user. Undefined if there is no user. */
   get alias(): string | undefined {
     return this.user?.alias;
   }

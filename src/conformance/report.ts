@@ -33,7 +33,6 @@ export function jsonReport(findings: Findings, lifetimes: ReadonlyMap<string, nu
   return JSON.stringify(report, null, 2);
 }
 
-/** Makes a table for people. */
 export function textReport(
   findings: Findings,
   lifetimes: ReadonlyMap<string, number>,

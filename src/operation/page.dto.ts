@@ -6,7 +6,6 @@ const MAX_PAGE = 1_000_000;
 const MAX_PAGE_SIZE = 1_000;
 const DEFAULT_PAGE_SIZE = 100;
 
-/** The page of a list that a caller asks for. */
 export class PageQuery {
   @Optional()
   @WholeNumberParameter(1, MAX_PAGE, { example: 1 })
@@ -32,7 +31,6 @@ export abstract class PageDto {
   totalPages!: number;
 }
 
-/** Returns one page of a whole list. */
 export function pageOf<T>(list: readonly T[], query: PageQuery): PageDto & { items: T[] } {
   const first = (query.page - 1) * query.pageSize;
   return pageWith(list.slice(first, first + query.pageSize), list.length, query);

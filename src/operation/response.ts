@@ -24,7 +24,6 @@ export function taggedWith<T extends object>(result: T, content: unknown): T {
   return { ...result, [TAGGED]: content };
 }
 
-/** Returns the tag of a result. `body` is its text. */
 export function tagOf(result: unknown, body = JSON.stringify(result)): string {
   const content = (result as { readonly [TAGGED]?: unknown } | null | undefined)?.[TAGGED];
   return etagOf(content === undefined ? body : body + JSON.stringify(content));

@@ -29,7 +29,6 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json; charset=utf-8',
 };
 
-/** Returns the content type of a file with this name. */
 export function contentTypeOf(name: string): string {
   const type = TYPES[extname(name)];
   if (type === undefined) throw new Error(`no content type is known for ${name}`);

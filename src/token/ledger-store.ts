@@ -32,7 +32,6 @@ export type Changes = Partial<
 /** `now` is in ms, by the clock of the store. */
 type Step<T> = (entries: Entries, now: number) => { readonly result: T; readonly changes?: Changes };
 
-/** The storage of a token ledger. */
 export interface LedgerStore {
   /** Takes one atomic step. If another owner has changed an entry since the read, the step runs again, so it must have no other effect. */
   change<T>(keys: TokenKeys, step: Step<T>): Promise<T>;

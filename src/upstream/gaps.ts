@@ -60,7 +60,6 @@ export interface Gap {
   /** The path of the field, such as `data.list[].keyChipType`. */
   readonly path: string;
   readonly kind: GapKind;
-  /** The number of responses with this gap. */
   readonly count: number;
   readonly firstSeenAt: number;
   readonly lastSeenAt: number;

@@ -14,13 +14,11 @@ const KEPT_MS = 60 * 60 * 1000;
 /** The longest time until a replica sees what another one has learned. Without it, the replica learns the same with one more call. */
 const ASK_EVERY_MS = 60 * 1000;
 
-/** The facts that replicas learn from each other. */
 interface Learned {
   readonly size: number | undefined;
   readonly listsDeleted: boolean;
 }
 
-/** The number of the first page. */
 export type FirstPage = 0 | 1;
 
 /**

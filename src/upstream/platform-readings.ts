@@ -52,7 +52,6 @@ export class PlatformReadings implements OnModuleInit {
     return this.config.profile.taught(module, code);
   }
 
-  /** Makes the conditions of a list that decides by these fields. */
   deciding<Name extends string>(...fields: readonly Name[]): Deciding<Name> {
     return { fields, nullIsEmpty: this.nullIsEmpty };
   }

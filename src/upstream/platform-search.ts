@@ -20,7 +20,6 @@ export interface Holding extends Omit<AssetContent, 'isShown'> {
   readonly assetNum: string | null;
 }
 
-/** The assets of an enterprise. */
 export interface Holdings {
   readonly assets: readonly Holding[];
   /** True if every item of the list of assets has a number. An asset that is missing from such a list does not exist. */

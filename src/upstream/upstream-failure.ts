@@ -2,7 +2,6 @@ import type { CodeWord } from '../config/taught-codes.ts';
 import type { LogFields, LoggedFailure } from '../problem/problem.exception.ts';
 import type { UpstreamOperation } from './operations.ts';
 
-/** Why a call to the platform did not succeed. */
 export type FailureKind =
   /** The platform answered with an envelope and a business code other than 0. */
   | 'refused'

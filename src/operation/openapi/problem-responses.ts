@@ -52,7 +52,6 @@ export function problemsOf(upstream: OperationName | undefined): ProblemSlug[] {
 
 const OWN_PROBLEMS = 'own-problems';
 
-/** Returns the problems that are particular to the operation of a handler. */
 export function ownProblemsOf(handler: object): readonly ProblemSlug[] {
   return (Reflect.getMetadata(OWN_PROBLEMS, handler) as readonly ProblemSlug[] | undefined) ?? [];
 }

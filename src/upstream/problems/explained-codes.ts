@@ -13,7 +13,6 @@ interface ExplainedCode {
   readonly status: number;
   /** Our operations for which the interface has the code. Empty if every operation has it. */
   readonly operations: string[];
-  /** The gateway's reaction and answer. */
   readonly handling: string;
 }
 

@@ -1,6 +1,5 @@
 import { type OperationName, operations, type UpstreamOperation } from '../operations.ts';
 
-/** A field of a request on the wire. */
 interface Field {
   /** The location of the field in the gateway's request, below the object that has it. */
   readonly at: string;

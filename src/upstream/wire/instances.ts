@@ -28,7 +28,6 @@ export interface ChannelOrder {
   readonly channelOrderId: string;
 }
 
-/** The products and packages on an asset. */
 export interface AssetContent {
   readonly instances: readonly Instance[];
   /** True if the platform showed the content as a caller may see it: no list means that nothing is there, and everything could be read. */

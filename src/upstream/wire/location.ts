@@ -6,10 +6,8 @@ export interface Location {
   readonly path: string;
 }
 
-/** The payload of a response. */
 export const DATA: Location = { location: 'data', path: 'data' };
 
-/** A field of the object at `outer`. */
 export class Field implements Location {
   constructor(
     private readonly outer: Location,
