@@ -41,7 +41,13 @@ for (const name of Object.keys(PROGRAMS)) {
   writeFileSync(`${file}.map`, JSON.stringify(ownMap(JSON.parse(readFileSync(`${file}.map`, 'utf8')))));
 }
 // Read beside the code: in one folder for all, so no two of them may have one name.
-for (const page of ['documentation/api-page', 'console/console-page', 'estate/estate-page'])
+const pages = [
+  'operation/page-parts',
+  'documentation/api-page',
+  'console/console-page',
+  'estate/estate-page',
+];
+for (const page of pages)
   cpSync(`dist/${page}`, `dist/bundle/${basename(page)}`, {
     recursive: true,
     errorOnExist: true,

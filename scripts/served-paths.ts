@@ -10,16 +10,18 @@ const withoutIndex = (folder: string) => readdirSync(folder).filter((file) => fi
 export const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 export const API_PAGE = 'src/documentation/api-page';
 export const ESTATE_PAGE = 'src/estate/estate-page';
-/** The files of the console's page that the page of the estate serves, too. */
-const SHARED = ['console.css', 'dom.js', 'format.js', 'icon.svg'];
 export const CONSOLE_PAGE = 'src/console/console-page';
+/** The files of src/operation/page-parts that the console and the page of the estate serve. */
+const PARTS = ['base.css', 'dom.js', 'format.js', 'icon.svg'];
 
 /** The paths with `DOCS=on`. */
 export const publicPaths = [
   ...['/docs', '/docs/'],
-  ...[...withoutIndex(API_PAGE), ...SWAGGER_UI, 'changelog', 'recipes'].map((file) => `/docs/${file}`),
+  ...[...withoutIndex(API_PAGE), ...SWAGGER_UI, 'icon.svg', 'changelog', 'recipes'].map(
+    (file) => `/docs/${file}`,
+  ),
   ...[
-    ...['/estate', '/estate/', ...[...withoutIndex(ESTATE_PAGE), ...SHARED].map((file) => `/estate/${file}`)],
+    ...['/estate', '/estate/', ...[...withoutIndex(ESTATE_PAGE), ...PARTS].map((file) => `/estate/${file}`)],
     '/openapi.json',
     '/openapi-3.0.json',
     '/postman-collection.json',
@@ -31,6 +33,6 @@ export const publicPaths = [
 ];
 export const managementPaths = [
   ...['/console', '/console/', '/console/runbook'],
-  ...withoutIndex(CONSOLE_PAGE).map((file) => `/console/${file}`),
+  ...[...withoutIndex(CONSOLE_PAGE), ...PARTS].map((file) => `/console/${file}`),
   '/metrics',
 ];

@@ -14,7 +14,6 @@ import { withoutPublicPath } from './http/public-path.ts';
 import { RequestHooks } from './http/request-hooks.ts';
 import { createLog, faultLog, Log, NestLog } from './observability/log.ts';
 import { ManagementListener } from './observability/management.listener.ts';
-import { consoleFiles } from './console/console.ts';
 import { serveEstatePage } from './estate/estate-page.ts';
 import { serveDocumentation } from './documentation/documentation.ts';
 import { reportFaults } from './shared/edge.ts';
@@ -65,7 +64,7 @@ export async function buildApp(
     app.get(RequestHooks).connect(adapter.getInstance(), publicPath);
     if (certificates) app.get(PublicTls).connect(app.getHttpServer() as Server);
     if (config.listen.docs) serveDocumentation(app);
-    serveEstatePage(app, consoleFiles(['console.css', 'dom.js', 'format.js', 'icon.svg']));
+    serveEstatePage(app);
     await app.init();
   } catch (error) {
     // A refused start leaves no connection and no timer open.

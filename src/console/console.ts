@@ -3,6 +3,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
 import { contentTypeOf, PAGE_HEADERS, SCRIPT_POLICY, StaticContent } from '../operation/static-content.ts';
+import { pagePart } from '../operation/page-parts.ts';
 import { ManagementListener } from '../observability/management.listener.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { redisErrorReason } from '../redis/redis-error.ts';
@@ -19,22 +20,11 @@ const HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
 };
 
-const FILES = [
-  ...['index.html', 'console.css', 'icon.svg', 'console.js', 'dom.js', 'format.js', 'attention.js'],
-  ...[
-    'orders.js',
-    'scheduled.js',
-    'settle.js',
-    'jobs.js',
-    'webhooks.js',
-    'gaps.js',
-    'maintenance.js',
-    'budgets.js',
-    'settings.js',
-    'dialog.js',
-    'credential.js',
-  ],
+const OWN = [
+  ...['index.html', 'console.js', 'attention.js', 'orders.js', 'scheduled.js', 'settle.js', 'jobs.js'],
+  ...['webhooks.js', 'gaps.js', 'maintenance.js', 'budgets.js', 'settings.js', 'dialog.js', 'credential.js'],
 ];
+const PARTS = ['base.css', 'dom.js', 'format.js', 'icon.svg'];
 
 /** The operations of the API that the page may call below `/console/api`. They go the same way as on the public listener. */
 const OPERATIONS: readonly RegExp[] = [
@@ -104,17 +94,16 @@ function runbookPage(): () => StaticContent {
 
 /** The files of the page by their paths below `/console`. Throws where a file is missing. */
 function pageFiles() {
+  const places = [
+    ...OWN.map((name) => [name, new URL(`console-page/${name}`, import.meta.url)] as const),
+    ...PARTS.map((name) => [name, pagePart(name)] as const),
+  ];
   return new Map(
-    [...consoleFiles(FILES)].map(([name, bytes]) => [
+    places.map(([name, place]) => [
       name === 'index.html' ? '/' : `/${name}`,
-      new StaticContent(contentTypeOf(name), bytes, HEADERS),
+      new StaticContent(contentTypeOf(name), shippedFile(place), HEADERS),
     ]),
   );
-}
-
-/** Returns the bytes of files of the console's page, by their names. The page of the estate serves some of them, too. */
-export function consoleFiles(names: readonly string[]): ReadonlyMap<string, Buffer> {
-  return new Map(names.map((name) => [name, shippedFile(new URL(`console-page/${name}`, import.meta.url))]));
 }
 
 /** Whether a store could not be read; every other error is a fault of the gateway. */

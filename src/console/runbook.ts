@@ -17,7 +17,7 @@ function pageOf(operating: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Licensing gateway: runbook</title><link rel="icon" type="image/svg+xml" href="/console/icon.svg">
-<link rel="stylesheet" href="/console/console.css"></head>
+<link rel="stylesheet" href="/console/base.css"></head>
 <body><main><h1>Runbook</h1>${sections.map(sectionHtml).join('\n')}</main></body></html>
 `;
 }

@@ -5,6 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { JwtCallers } from '../caller/jwt-callers.ts';
 import { ListenConfig } from '../config/app-config.ts';
 import { contentTypeOf } from '../operation/static-content.ts';
+import { pagePart } from '../operation/page-parts.ts';
 import { openApiDocument, type ResponseExamples } from '../operation/openapi/document.ts';
 import { BEARER } from '../operation/openapi/operation-description.ts';
 import { markdownHtml } from '../shared/markdown.ts';
@@ -26,7 +27,6 @@ const POSTMAN = new URL('../../config/postman-collection.json', import.meta.url)
 const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 const OWN = [
   'page.css',
-  'icon.svg',
   'page.js',
   'prepare.js',
   'plugin.js',
@@ -39,6 +39,7 @@ const OWN = [
   'list.js',
   'credential.js',
 ];
+const PARTS = ['icon.svg'];
 
 /** Allows scripts, styles and requests of this origin only, and data URLs for the icons of Swagger UI. */
 const UI_POLICY =
@@ -74,6 +75,7 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   const files = new Map([
     ...SWAGGER_UI.map((name) => [name, fileContent(new URL(name, packaged))] as const),
     ...OWN.map((name) => [name, fileContent(own(name))] as const),
+    ...PARTS.map((name) => [name, fileContent(pagePart(name))] as const),
   ]);
   const examples = shippedFile(EXAMPLES).toString();
   const copy = shippedFile(OPENAPI_30);

@@ -1,21 +1,23 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ListenConfig } from '../config/app-config.ts';
 import { FixedContent, linked, servePage } from '../operation/fixed-content.ts';
+import { pagePart } from '../operation/page-parts.ts';
 import { contentTypeOf, SCRIPT_POLICY } from '../operation/static-content.ts';
 import { shippedFile } from '../shared/shipped-file.ts';
 
-const FILES = ['estate.css', 'estate.js', 'picture.js', 'api.js'];
+const OWN = ['estate.css', 'estate.js', 'picture.js', 'api.js'];
+const PARTS = ['base.css', 'dom.js', 'format.js', 'icon.svg'];
 
-/** Serves `/estate`, a page that asks for the reader's key and calls the API with it. `shared` are the files that it takes from the console's page. */
-export function serveEstatePage(app: NestFastifyApplication, shared: ReadonlyMap<string, Buffer>): void {
+/** Serves `/estate`, a page that asks for the reader's key and calls the API with it. */
+export function serveEstatePage(app: NestFastifyApplication): void {
   const { publicPath } = app.get(ListenConfig);
   const own = (name: string) => shippedFile(new URL(`estate-page/${name}`, import.meta.url));
   const fixed = (name: string, content: string | Buffer) =>
     new FixedContent(contentTypeOf(name), content, SCRIPT_POLICY);
   const index = fixed('index.html', linked(own('index.html').toString(), publicPath));
   const files = new Map([
-    ...[...shared].map(([name, bytes]) => [name, fixed(name, bytes)] as const),
-    ...FILES.map((name) => [name, fixed(name, own(name))] as const),
+    ...OWN.map((name) => [name, fixed(name, own(name))] as const),
+    ...PARTS.map((name) => [name, fixed(name, shippedFile(pagePart(name)))] as const),
   ]);
   servePage(app, '/estate', index, (name) => files.get(name));
 }

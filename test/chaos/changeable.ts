@@ -48,7 +48,12 @@ async function make(): Promise<string> {
     // Deliberate bugs load it first.
     external: [...BUNDLE_OPTIONS.external, 'reflect-metadata'],
   });
-  const pages = ['documentation/api-page', 'console/console-page', 'estate/estate-page'];
+  const pages = [
+    'operation/page-parts',
+    'documentation/api-page',
+    'console/console-page',
+    'estate/estate-page',
+  ];
   for (const served of [...pages, 'bundle/node_modules'])
     await cp(`dist/${served}`, `${FOLDER}/${served.split('/')[1]}`, { recursive: true });
   return `${FOLDER}/main.js`;
