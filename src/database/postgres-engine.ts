@@ -18,6 +18,8 @@ import { type Query, type Sql, sql } from './sql.ts';
 const WRITERS = 2;
 /** A read that waits longer for a connection is refused, so that a slow server does not hold up callers for minutes. */
 const MAX_WAIT_MS = 5_000;
+/** A read that conflicts with a change of its table runs again up to this number of times. */
+const MAX_CONFLICTS = 8;
 const CHANNEL = 'licensing_gateway';
 const COMMIT: PostgresCall = { text: 'COMMIT' };
 const NOTIFY = sql`SELECT pg_notify('licensing_gateway', :notice)`;
@@ -79,7 +81,15 @@ export class PostgresEngine implements Engine {
       const [found = []] = await connection.trip([this.#callOf(query)]);
       return found;
     };
-    return isUrgent ? this.#writers.use(work) : this.#readers.use(work, MAX_WAIT_MS);
+    for (let conflicts = 0; ;) {
+      try {
+        return await (isUrgent ? this.#writers.use(work) : this.#readers.use(work, MAX_WAIT_MS));
+      } catch (error) {
+        // A gateway of another version has changed the table. Each connection with a plan of the table before ends at its next use.
+        if (!(error instanceof DatabaseFault && error.reason === 'conflict') || ++conflicts > MAX_CONFLICTS)
+          throw error;
+      }
+    }
   }
 
   async transact(

@@ -11,8 +11,13 @@ interface Migration {
   readonly statements: readonly Sql[];
 }
 
-/** Texts are compared byte by byte, as in SQLite, so that their order does not depend on the server. */
+/**
+ * Texts are compared byte by byte, as in SQLite. The order of the server's locale changes with an update of its system, and an index that is
+ * sorted by it finds rows no longer.
+ */
 const PLAIN = either(sql`COLLATE "C"`, sql``);
+
+const PLAIN_TEXT = sql`TYPE text COLLATE "C"`;
 
 /** Every table has the platform's name as the first column of its key: several platforms may share a database. */
 const migrations: readonly Migration[] = [
@@ -143,6 +148,40 @@ const migrations: readonly Migration[] = [
       // An order that was not placed frees its numbers.
       sql`CREATE INDEX reservations_by_order ON reservations (platform, order_name) WHERE order_name IS NOT NULL`,
     ],
+  },
+  {
+    number: 5,
+    // PostgreSQL builds the indexes of these keys anew, and changes no row. The tables are in the order in which most steps use them, so that
+    // few steps of a running gateway and this change wait for each other.
+    statements: [
+      sql`ALTER TABLE webhooks ALTER platform ${PLAIN_TEXT}, ALTER webhook_id ${PLAIN_TEXT}, ALTER caller ${PLAIN_TEXT}`,
+      sql`ALTER TABLE maintenance ALTER platform ${PLAIN_TEXT}`,
+      sql`ALTER TABLE writes ALTER platform ${PLAIN_TEXT}, ALTER name ${PLAIN_TEXT}, ALTER alias ${PLAIN_TEXT},
+        ALTER state ${PLAIN_TEXT}, ALTER channel ${PLAIN_TEXT}, ALTER enterprise_group ${PLAIN_TEXT}`,
+      sql`ALTER TABLE reservations ALTER platform ${PLAIN_TEXT}, ALTER caller ${PLAIN_TEXT},
+        ALTER asset_num ${PLAIN_TEXT}, ALTER order_name ${PLAIN_TEXT}`,
+      sql`ALTER TABLE uses ALTER platform ${PLAIN_TEXT}, ALTER caller ${PLAIN_TEXT}, ALTER period ${PLAIN_TEXT}, ALTER kind ${PLAIN_TEXT}`,
+      sql`ALTER TABLE tasks ALTER platform ${PLAIN_TEXT}, ALTER kind ${PLAIN_TEXT}, ALTER name ${PLAIN_TEXT}`,
+      sql`ALTER TABLE jobs ALTER platform ${PLAIN_TEXT}, ALTER job_id ${PLAIN_TEXT}, ALTER enterprise ${PLAIN_TEXT}`,
+      sql`ALTER TABLE job_chunks ALTER platform ${PLAIN_TEXT}, ALTER job_id ${PLAIN_TEXT}`,
+      sql`ALTER TABLE deliveries ALTER platform ${PLAIN_TEXT}, ALTER webhook_id ${PLAIN_TEXT},
+        ALTER event_id ${PLAIN_TEXT}, ALTER state ${PLAIN_TEXT}`,
+      sql`ALTER TABLE attempts ALTER platform ${PLAIN_TEXT}, ALTER name ${PLAIN_TEXT}`,
+      sql`ALTER TABLE estate_written ALTER platform ${PLAIN_TEXT}, ALTER key ${PLAIN_TEXT}`,
+      sql`ALTER TABLE estate_turns ALTER platform ${PLAIN_TEXT}`,
+      sql`ALTER TABLE estate_enterprises ALTER platform ${PLAIN_TEXT}`,
+      sql`ALTER TABLE estate_assets ALTER platform ${PLAIN_TEXT}`,
+      sql`ALTER TABLE estate_rows ALTER platform ${PLAIN_TEXT}, ALTER license_type ${PLAIN_TEXT},
+        ALTER member ${PLAIN_TEXT}, ALTER crm_product ${PLAIN_TEXT}`,
+      sql`ALTER TABLE estate_keys ALTER platform ${PLAIN_TEXT}, ALTER key ${PLAIN_TEXT}`,
+      sql`ALTER TABLE estate_told ALTER platform ${PLAIN_TEXT}`,
+      sql`ALTER TABLE identities ALTER platform ${PLAIN_TEXT}`,
+      sql`ALTER TABLE numbers ALTER platform ${PLAIN_TEXT}, ALTER name ${PLAIN_TEXT}`,
+      sql`ALTER TABLE events ALTER platform ${PLAIN_TEXT}`,
+      sql`ALTER TABLE order_groups ALTER platform ${PLAIN_TEXT}, ALTER enterprise ${PLAIN_TEXT}, ALTER enterprise_group ${PLAIN_TEXT}`,
+      sql`ALTER TABLE order_counts ALTER platform ${PLAIN_TEXT}, ALTER enterprise_group ${PLAIN_TEXT},
+        ALTER channel ${PLAIN_TEXT}, ALTER state ${PLAIN_TEXT}`,
+    ].map((each) => either(each, sql`SELECT 1`)),
   },
 ];
 

@@ -8,14 +8,20 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Database } from '../../src/database/database.ts';
 import { sql } from '../../src/database/sql.ts';
+import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { SqliteFile } from '../../src/database/sqlite-engine.ts';
 import type { Step } from '../../src/database/step.ts';
+import { WriteRecords } from '../../src/order-ledger/write-rows.ts';
+import { WriteStore } from '../../src/order-ledger/write-store.ts';
+import { newEncryptionKey } from '../support/canary.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { databaseInit, emptyDatabase, openDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import { Blackhole, FaultProxy } from '../support/fault-proxy.ts';
+import { ledgerBegin } from '../support/ledger-order.ts';
 import { startPooler } from '../support/pooler.ts';
 import {
+  askDatabase,
   followServer,
   postgresUrl,
   type RunningPostgres,
@@ -24,10 +30,11 @@ import {
 } from '../support/postgres.ts';
 import { freePort, serverFolder, until } from '../support/redis.ts';
 import { begin, EVENTS_AFTER, install, move, type SampleOrder } from '../support/sample-store.ts';
-import { settings } from '../support/settings.ts';
+import { RecordedLog, settings } from '../support/settings.ts';
 
 const { ended, atEnd } = endings();
 
+const ENCRYPTION_KEYS = newEncryptionKey();
 let orders = 0;
 const order = (): SampleOrder => {
   const name = `SO-${++orders}`;
@@ -432,6 +439,25 @@ describe('a server of PostgreSQL', () => {
     });
   });
 
+  it('D56 A newer version changes tables under a gateway that runs: its reads and steps go on', async () => {
+    const url = await server.newUrl();
+    const { database } = await installed(url);
+    const reads = () =>
+      Promise.all(
+        Array.from({ length: 4 }, () =>
+          database.read(sql`SELECT name FROM numbers WHERE name = 'feed' AND platform = :platform`.with()),
+        ),
+      );
+    const read = await reads();
+    await database.step(begin, order());
+    const { username } = new URL(url);
+    await server.ask(`ALTER TABLE ${username}.numbers ALTER name TYPE text COLLATE "POSIX";
+      ALTER TABLE ${username}.sample_orders ALTER name TYPE text COLLATE "POSIX"`);
+    expect(await reads()).toEqual(read);
+    expect(await database.step(begin, order())).toBe('begun');
+    expect(database.trust.status).toBe('up');
+  });
+
   it('D25 It has a standby that is not synchronous: one line warns that a failover may lose commits, and orders go on', async () => {
     const url = await server.newUrl();
     const folder = serverFolder('postgres-standby-');
@@ -501,6 +527,55 @@ describe('a server of PostgreSQL', () => {
     expect(ends.slice(0, 2)).toEqual(['read', 'read']);
     expect(ends.slice(4)).toEqual(Array.from({ length: 6 }, () => 'away'));
     expect(await database.read(sql`SELECT 1 AS one`.with())).toEqual([{ one: 1 }]);
+  });
+
+  it('D55 An update of its system changes the order of texts: every order is found by its name, and none begins again', async () => {
+    const url = await server.newUrl();
+    const named = `other_order_${++orders}`;
+    await server.ask(
+      `CREATE DATABASE ${named} OWNER ${new URL(url).username} TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`,
+    );
+    const inNamed = url.replace(/postgres$/, named);
+    const storeIn = (database: Database) => {
+      const texts = new SealedTexts(settings({ ENCRYPTION_KEYS }).database.encryptionKeys, 'platform');
+      return new WriteStore(database, new WriteRecords(texts, new RecordedLog().log));
+    };
+    const begunIn = async (database: Database) => {
+      const kinds: string[] = [];
+      for (let at = 1; at <= 40; at++) {
+        const one = ledgerBegin(`SO-${at}`);
+        // A slow machine may take longer than the gateway waits for a begin.
+        await until(`the order ${at} begins`, async () => {
+          const begun = await storeIn(database)
+            .begin(one)
+            .catch(() => undefined);
+          if (begun) kinds.push(begun.kind);
+          return begun !== undefined;
+        });
+      }
+      return kinds;
+    };
+    const before = await opened(inNamed, { ENCRYPTION_KEYS });
+    await begunIn(before.database);
+    await before.database.close();
+    // Since version 17 the column has another name. From now on SO-10 comes after SO-9, and not after SO-1.
+    const [column] = await server.ask(
+      `SELECT attname AS name FROM pg_attribute WHERE attrelid = 'pg_database'::regclass AND attname IN ('daticulocale', 'datlocale')`,
+    );
+    await server.ask(
+      `UPDATE pg_database SET ${String(column?.['name'])} = 'en-US-u-kn-true' WHERE datname = '${named}'`,
+    );
+    const { database } = await opened(inNamed, { ENCRYPTION_KEYS });
+    expect(new Set(await begunIn(database))).toEqual(new Set(['there']));
+    // No other key depends on an order that may change either.
+    expect(
+      await askDatabase(
+        inNamed,
+        `SELECT indexrelid::regclass::text AS index, collname FROM pg_index CROSS JOIN unnest(indcollation::oid[]) AS collation_of
+           JOIN pg_collation ON pg_collation.oid = collation_of JOIN pg_class ON pg_class.oid = indrelid
+         WHERE relnamespace = 'public'::regnamespace AND collname <> 'C'`,
+      ),
+    ).toEqual([]);
   });
 
   it('D14 TLS: certificate and name are checked, whatever the server shows', async () => {
