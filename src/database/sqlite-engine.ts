@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import pLimit from 'p-limit';
 import { ConfigError } from '../config/config-error.ts';
 import { edge } from '../shared/edge.ts';
-import { type Decide, DatabaseFault, type Engine, type Fitness, type Rows } from './engine.ts';
+import { type Decide, DatabaseFault, type Engine, type Fitness, type Rows, type Urgency } from './engine.ts';
 import type { Query } from './sql.ts';
 import { monotonicMs, type SqliteCall, SqliteConnection } from './sqlite-connection.ts';
 import type { SqliteAnswer, SqliteOrder } from './sqlite-worker.ts';
@@ -108,8 +108,11 @@ export class SqliteFile implements Engine {
     await this.#writer.close();
   }
 
-  async read(query: Query): Promise<Rows> {
-    const [found = []] = await this.#reader.ask('read', [callOf(query, this.platform)]);
+  async read(query: Query, { isUrgent = false }: Urgency = {}): Promise<Rows> {
+    const calls = [callOf(query, this.platform)];
+    const [found = []] = await (isUrgent
+      ? this.#inTurn(() => this.#writer.ask('read', calls))
+      : this.#reader.ask('read', calls));
     return found;
   }
 

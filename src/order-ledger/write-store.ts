@@ -1,7 +1,7 @@
 import { countersOf } from '../budgets/state/use-store.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
-import type { SqlRow } from '../database/engine.ts';
+import { rowsAs, type SqlRow } from '../database/engine.ts';
 import { needKeysOf, sealedUnderLacked } from '../database/lacked-keys.ts';
 import { NOW, oneOf, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
@@ -21,7 +21,7 @@ import {
 } from './move-store.ts';
 import type { Begin, Begun, Known, Listing, Move, Moved, OrderQuery, WaitingOrders } from './write-steps.ts';
 import { enterprisesIn, OrderListStore } from './order-list-store.ts';
-import { WRITE_FIELDS } from './named-row-store.ts';
+import { namedRows, wanted, WRITE_FIELDS } from './named-row-store.ts';
 import { recordOfEvent, WriteRecords, type WriteRow } from './write-rows.ts';
 
 /** Records are kept for days, so a minute more does not matter. */
@@ -30,9 +30,7 @@ const FORGET_MS = 60_000;
 const LACKING: ReadonlySet<string> = new Set(['unready', 'identity', 'numbers']);
 
 const ONE = sql`SELECT ${WRITE_FIELDS}, ${NOW} AS now FROM writes WHERE platform = :platform AND name = :name`;
-const HELD = sql`
-  SELECT 1 AS held FROM writes
-  WHERE platform = :platform AND name = :name AND state = 'sending' AND owner = :owner AND lease_until > ${NOW}`;
+const HELD = namedRows(sql`name, state, owner, lease_until AS "leaseUntil"`);
 const RENEW = sql`
   UPDATE writes SET lease_until = ${NOW} + :leaseMs
   WHERE platform = :platform AND name = :name AND state = 'sending' AND owner = :owner AND lease_until > (SELECT ${NOW})`;
@@ -65,6 +63,26 @@ const renewLeases: Step<Renewal, undefined> = {
   key: ({ name }) => name,
   repeatable: true,
   decide: (renewals) => ({ writes: renewals.map((each) => RENEW.with({ ...each })) }),
+};
+
+/**
+ * Finds whether owners still have their leases. It is a step, though it writes nothing: each order that is being sent waits for it, so it must not
+ * wait for reads of others, which may take long.
+ */
+const findHeld: Step<Omit<Renewal, 'leaseMs'>, boolean> = {
+  name: 'find held writes',
+  key: ({ name }) => name,
+  repeatable: true,
+  look: (asked) => [HELD.with(wanted(asked.map(({ name }) => name)))],
+  decide: (asked, [found], now) => {
+    type Row = Pick<WriteRow, 'name' | 'state' | 'owner' | 'leaseUntil'>;
+    const there = new Map(rowsAs<Row>(found).map((row) => [row.name, row]));
+    const isHeld = ({ name, owner }: Omit<Renewal, 'leaseMs'>) => {
+      const row = there.get(name);
+      return row?.state === 'sending' && row.owner === owner && row.leaseUntil > now;
+    };
+    return { results: () => asked.map(isHeld) };
+  },
 };
 
 /** Orders and keyed writes in the database, whose clock counts. Where a call rejects with {@link DatabaseUnavailable}, nothing may be sent. */
@@ -119,9 +137,8 @@ export class WriteStore {
   }
 
   /** Whether this owner is sending the write, and its lease has not ended. */
-  async holds(name: string, owner: string): Promise<boolean> {
-    const found = await this.database.read(HELD.with({ name, owner }));
-    return found.length > 0;
+  holds(name: string, owner: string): Promise<boolean> {
+    return this.database.step(findHeld, { name, owner });
   }
 
   /** Extends the lease of this owner. It has no effect on a lease that has ended. */
@@ -191,8 +208,8 @@ export class WriteStore {
   async waiting(): Promise<WaitingOrders> {
     type Row = { state: string; orders: number; oldest: number | null; next: number | null; now: number };
     const found = await this.database.read<Row>(WAITING.with());
-    const ordersIn = (...wanted: readonly string[]) => {
-      const waiting = found.filter(({ state, orders }) => wanted.includes(state) && orders > 0);
+    const ordersIn = (...some: readonly string[]) => {
+      const waiting = found.filter(({ state, orders }) => some.includes(state) && orders > 0);
       const count = waiting.reduce((sum, { orders }) => sum + orders, 0);
       return { count, oldestMs: Math.max(0, ...waiting.map(({ oldest, now }) => now - (oldest ?? now))) };
     };

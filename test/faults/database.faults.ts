@@ -11,6 +11,7 @@ import { sql } from '../../src/database/sql.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { SqliteFile } from '../../src/database/sqlite-engine.ts';
 import type { Step } from '../../src/database/step.ts';
+import type { Begin } from '../../src/order-ledger/write-steps.ts';
 import { WriteRecords } from '../../src/order-ledger/write-rows.ts';
 import { WriteStore } from '../../src/order-ledger/write-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
@@ -64,6 +65,23 @@ async function newFile(): Promise<string> {
   const { url, remove } = await emptyDatabase('file');
   atEnd(remove);
   return url.slice('sqlite:'.length);
+}
+
+/** The records of orders and keyed writes. */
+function storeIn(database: Database): WriteStore {
+  const texts = new SealedTexts(settings({ ENCRYPTION_KEYS }).database.encryptionKeys, 'platform');
+  return new WriteStore(database, new WriteRecords(texts, new RecordedLog().log));
+}
+
+/** Begins an order as often as it takes: a slow machine may take longer than the gateway waits for a begin. */
+async function beginPatiently(store: WriteStore, write: Begin): Promise<string> {
+  let kind = '';
+  await until(`${write.name} begins`, async () => {
+    const begun = await store.begin(write).catch(() => undefined);
+    kind = begun?.kind ?? '';
+    return begun !== undefined;
+  });
+  return kind;
 }
 
 const isUp = (database: Database) => until('the database is trusted', () => database.trust.status === 'up');
@@ -508,7 +526,7 @@ describe('a server of PostgreSQL', () => {
     await slow;
   });
 
-  it('D23 Many reads wait for a server that is slow: those of the watches go on, and one that waits too long is refused', async () => {
+  it('D23 Many reads wait for a server that is slow: those of the watches and orders go on, and one that waits too long is refused', async () => {
     const { database } = await installed(await server.newUrl());
     let isOver = false;
     const results = Array.from({ length: 10 }, () =>
@@ -522,6 +540,11 @@ describe('a server of PostgreSQL', () => {
     );
     await database.trust.check();
     await database.read(sql`SELECT 1 AS one`.with(), { isUrgent: true });
+    const store = storeIn(database);
+    const sent = ledgerBegin('SO-slow-reads');
+    expect(await beginPatiently(store, sent)).toBe('begun');
+    // Right before an order is sent.
+    expect(await store.holds(sent.name, sent.owner)).toBe(true);
     expect([isOver, database.trust.status]).toEqual([false, 'up']);
     const ends = await Promise.all(results);
     expect(ends.slice(0, 2)).toEqual(['read', 'read']);
@@ -536,23 +559,10 @@ describe('a server of PostgreSQL', () => {
       `CREATE DATABASE ${named} OWNER ${new URL(url).username} TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`,
     );
     const inNamed = url.replace(/postgres$/, named);
-    const storeIn = (database: Database) => {
-      const texts = new SealedTexts(settings({ ENCRYPTION_KEYS }).database.encryptionKeys, 'platform');
-      return new WriteStore(database, new WriteRecords(texts, new RecordedLog().log));
-    };
     const begunIn = async (database: Database) => {
       const kinds: string[] = [];
-      for (let at = 1; at <= 40; at++) {
-        const one = ledgerBegin(`SO-${at}`);
-        // A slow machine may take longer than the gateway waits for a begin.
-        await until(`the order ${at} begins`, async () => {
-          const begun = await storeIn(database)
-            .begin(one)
-            .catch(() => undefined);
-          if (begun) kinds.push(begun.kind);
-          return begun !== undefined;
-        });
-      }
+      for (let at = 1; at <= 40; at++)
+        kinds.push(await beginPatiently(storeIn(database), ledgerBegin(`SO-${at}`)));
       return kinds;
     };
     const before = await opened(inNamed, { ENCRYPTION_KEYS });
@@ -676,15 +686,20 @@ describe('a file of SQLite', () => {
     await write();
   });
 
-  it('D24 A read takes long: steps go on, and so does the event loop', async () => {
+  it('D24 A read takes long: steps, the check of an order and the reads of watches go on, and so does the event loop', async () => {
     const { database } = await installed(`sqlite:${await newFile()}`);
     const counting = sql`
       WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < :most)
       SELECT count(*) AS count FROM counted`;
-    const slow = database.read(counting.with({ most: 5_000_000 }));
+    const slow = database.read(counting.with({ most: 20_000_000 }));
     let isOver = false;
     void slow.then(() => (isOver = true));
     for (let at = 0; at < 20; at++) expect(await database.step(begin, order())).toBe('begun');
+    const store = storeIn(database);
+    const sent = ledgerBegin('SO-slow-read');
+    expect(await beginPatiently(store, sent)).toBe('begun');
+    expect(await store.holds(sent.name, sent.owner)).toBe(true);
+    expect(await database.read(sql`SELECT 1 AS one`.with(), { isUrgent: true })).toEqual([{ one: 1 }]);
     expect(isOver).toBe(false);
     await slow;
   });
