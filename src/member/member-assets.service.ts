@@ -72,7 +72,7 @@ export class MemberAssetsService {
     const locks =
       fields.length === 0
         ? (await this.#lentLocks(call, enterpriseGlobalId)).items
-        : await this.wholeLentLocks(call, enterpriseGlobalId, fields);
+        : await this.wholeLentLocks(call, enterpriseGlobalId, { fields });
     return pageOf(
       locks.filter(
         (lock) =>
@@ -101,13 +101,13 @@ export class MemberAssetsService {
     return wholeOf('listAssetNums', list, ['assetNum', ...fields]);
   }
 
-  /** Returns all lent locks of an enterprise, for a decision by their numbers and `fields`. */
+  /** Returns all lent locks of an enterprise, for a decision by their numbers and `fields`. `fresh` bypasses the cache. */
   async wholeLentLocks(
     call: CallContext,
     enterpriseGlobalId: string,
-    fields: readonly LockField[] = [],
+    { fresh, fields = [] }: { readonly fresh?: boolean; readonly fields?: readonly LockField[] } = {},
   ): Promise<WholeList<LentLockDto>> {
-    const list = await this.#lentLocks(call, enterpriseGlobalId);
+    const list = await this.#lentLocks(call, enterpriseGlobalId, fresh);
     return wholeOf('listLentLocks', list, ['assetNum', ...fields]);
   }
 
@@ -122,14 +122,14 @@ export class MemberAssetsService {
     return this.cache.read(source, call, fresh);
   }
 
-  #lentLocks(call: CallContext, enterpriseGlobalId: string): Promise<CameLentLocks> {
+  #lentLocks(call: CallContext, enterpriseGlobalId: string, fresh?: boolean): Promise<CameLentLocks> {
     const source: Source<CameLentLocks> = {
       operation: 'listLentLocks',
       result: 'lentLocks',
       ids: { enterpriseGlobalId },
       decode: (data, notes) => toLentLocks(data, notes, this.readings.nullIsEmpty),
     };
-    return this.cache.read(source, call);
+    return this.cache.read(source, call, fresh);
   }
 
   getAssetProducts(call: CallContext, { enterpriseGlobalId, assetId }: AssetPath): Promise<AssetProductsDto> {
@@ -149,7 +149,8 @@ export class MemberAssetsService {
   ): Promise<void> {
     const { dryRun } = call;
     if (dryRun) {
-      const all = await ifShown(() => this.wholeAssetNums(call, enterpriseGlobalId, { fields: FREE_FIELDS }));
+      const terms = { fresh: true, fields: FREE_FIELDS };
+      const all = await ifShown(() => this.wholeAssetNums(call, enterpriseGlobalId, terms));
       for (const assetId of assetIds) {
         const asset = all?.find((each) => each.assetId === assetId);
         const what = { enterpriseGlobalId, memberGlobalId, assetId, assetNum: asset?.assetNum ?? null };

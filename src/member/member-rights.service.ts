@@ -81,7 +81,7 @@ export class MemberRightsService {
   ): Promise<string[]> {
     const nums = surplus.map(({ assetNum }) => assetNum);
     if (surplus.every(({ lent }) => lent === false)) return nums;
-    const locks = await this.assets.wholeLentLocks(call, enterpriseGlobalId);
+    const locks = await this.assets.wholeLentLocks(call, enterpriseGlobalId, { fresh: true });
     const lockNums = new Set(locks.map(({ assetNum }) => assetNum));
     return nums.filter((assetNum) => !lockNums.has(assetNum));
   }

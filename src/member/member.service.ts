@@ -150,7 +150,7 @@ export class MemberService {
   /** Shows the member who would be deleted, and the rights that would be lost with it. */
   async #showLeaving(dryRun: DryRun, call: CallContext, ids: EnterpriseMemberPath): Promise<void> {
     const member = await ifShown(
-      () => this.search.getMember(call, ids),
+      () => this.search.getMember({ ...call, fresh: true }, ids),
       ({ slug }) => slug === 'member-not-found',
     );
     dryRun.add('member-removed', {
@@ -158,7 +158,9 @@ export class MemberService {
       account: accountIn(member?.userName),
       readable: member !== undefined,
     });
-    const all = await ifShown(() => this.assets.wholeAssetNums(call, ids.enterpriseGlobalId));
+    const all = await ifShown(() =>
+      this.assets.wholeAssetNums(call, ids.enterpriseGlobalId, { fresh: true }),
+    );
     if (!all) dryRun.add('number-withdrawn', { ...ids, readable: false });
     for (const { assetId, assetNum, memberGlobalId } of all ?? [])
       if (memberGlobalId === ids.memberGlobalId)

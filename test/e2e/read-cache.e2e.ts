@@ -185,6 +185,41 @@ describe.each([
     expect(await calls('queryCustomers')).toBe(2);
   });
 
+  it('is not what a write decides by, nor what a dry run shows', async () => {
+    const [one] = replicas;
+    const path = '/v1/enterprises/ent-harbour';
+    const anna = `${path}/members/mem-harbour-anna`;
+    // The flag that a lock is lent is missing, so the list of lent locks decides.
+    const lent = { assetNum: '8000001007', assetId: 'ast-1007', cloudAccountGlobalId: 'mem-harbour-anna' };
+    const showing = async (data: object[]) => {
+      await sandbox.control('DELETE', '/faults');
+      for (const operation of ['listAssetNums', 'listLentLocks'])
+        await sandbox.fault({ operation, action: { code: 0, codeAs: 'integer', status: 200, data } });
+    };
+    await showing([]);
+    for (const list of ['asset-nums', 'lent-locks'])
+      expect((await one.get(`${path}/${list}`)).body['total']).toBe(0);
+    expect((await one.get(anna)).status).toBe(200);
+    await showing([lent]);
+    const set = await one.request('PUT', `${anna}/asset-nums`, { body: { assetNums: [] } });
+    expect(set.body).toEqual({ assigned: [], withdrawn: [], kept: [] });
+    expect(await calls('changePrivileges')).toBe(0);
+    await showing([]);
+    expect((await one.get(`${path}/asset-nums`, fresh)).body['total']).toBe(0);
+    await showing([lent]);
+    const deletion = await one.post(`${anna}/dry-run/delete`, undefined);
+    expect(deletion.body['effects']).toMatchObject([
+      { kind: 'member-removed' },
+      { kind: 'number-withdrawn', assetNum: lent.assetNum },
+    ]);
+    const loan = { lentLockNum: '8000001006', assetIds: [lent.assetId] };
+    await showing([]);
+    expect((await one.get(`${path}/asset-nums`, fresh)).body['total']).toBe(0);
+    await showing([{ ...lent, borrowedFlag: false }]);
+    const loans = await one.post(`${anna}/loans/dry-run`, loan);
+    expect(loans.body['effects']).toMatchObject([{ kind: 'loan-made', assetNum: lent.assetNum }]);
+  });
+
   it('never shares writes', async () => {
     const [one] = replicas;
     const answers = await Promise.all(
