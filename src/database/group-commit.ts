@@ -146,7 +146,7 @@ export class GroupCommit {
     // The watch starts before the transaction: the database must have everything that the gateway has seen by then.
     const watched = step.guarded || step.pastLoss ? this.trust.watch() : undefined;
     // The clock is read after the look, which may have waited for a lock. Otherwise changes during the wait would lie in the future.
-    const looks = look.length === 0 ? [] : [...look, LOOK_AT_CLOCK, ...(watched ? [watched.query] : [])];
+    const looks = look.length === 0 ? [] : [...look, watched?.query ?? LOOK_AT_CLOCK];
     let decision: Decision<unknown> | undefined;
     let wakes: readonly string[] = [];
     let doubt: DatabaseFault | undefined;
@@ -155,7 +155,7 @@ export class GroupCommit {
       const state = found.at(-1) ?? [];
       if (step.guarded) doubt = watched?.check(state);
       if (doubt) return undefined;
-      const now = Number(found[look.length]?.[0]?.['now'] ?? 0);
+      const now = Number(state[0]?.['now'] ?? 0);
       decision = step.decide(inputs, found.slice(0, look.length), now);
       const { writes = [] } = decision;
       if (!watched && writes.some(({ statement }) => statement === RAISE))

@@ -17,9 +17,11 @@ const NAMES = ['begun', 'feed'];
 /** How many numbers the feed skips after a loss. Another gateway may have seen some of them. */
 export const SKIPPED = 1_000;
 
+/** Also reads the clock of the database, which a step needs as well. The rows have no identity if the platform has none. */
 export const LOOK = sql`
-  SELECT identities.identity, identities.confirmed_at, identities.lost_at, identities.lost_seen, numbers.name, numbers.value
-  FROM identities LEFT JOIN numbers ON numbers.platform = identities.platform WHERE identities.platform = :platform`;
+  SELECT clock.now, identities.identity, identities.confirmed_at, identities.lost_at, identities.lost_seen, numbers.name, numbers.value
+  FROM (SELECT ${NOW} AS now) AS clock LEFT JOIN identities ON identities.platform = :platform
+    LEFT JOIN numbers ON numbers.platform = identities.platform`;
 /** In the look of a step: when an operator last confirmed a database that may lack commits, in ms; 0: never. */
 export const CONFIRMED = sql`SELECT confirmed_at AS "confirmedAt" FROM identities WHERE platform = :platform`;
 /** Writes a text that nobody reads. */
@@ -43,12 +45,12 @@ const SET_NUMBER = sql`UPDATE numbers SET value = :value WHERE platform = :platf
 /** Returns undefined if the platform has no identity. */
 export function identityIn(found: Rows): Identity | undefined {
   const [first] = found;
-  if (!first) return undefined;
+  if (typeof first?.['identity'] !== 'string') return undefined;
   const named = found.filter(({ name }) => name !== null);
   const numbers = Object.fromEntries(named.map(({ name, value }) => [String(name), Number(value)]));
   const { had, ...lostSeen } = notedIn(first['lost_seen']);
   return {
-    identity: String(first['identity']),
+    identity: first['identity'],
     confirmedAt: Number(first['confirmed_at']),
     lostAt: first['lost_at'] === null ? null : Number(first['lost_at']),
     lostSeen,

@@ -26,6 +26,7 @@ const FAULTS_OF_WRITES: ReadonlySet<FaultReason> = new Set(['full', 'read-only',
 const CONFIRM = 'orders are refused until an operator confirms it with `npm run database-init`';
 
 interface Watched {
+  /** Its rows also have the clock of the database, as `now`. */
   readonly query: Query;
   /** Returns the fault for which nothing may be written. */
   readonly check: (found: Rows) => DatabaseFault | undefined;

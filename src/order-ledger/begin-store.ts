@@ -46,26 +46,26 @@ export const beginWrites: Step<NewRow, BeginResult> = {
   repeatable: true,
   withinMs: WITHIN_MS,
   look: (begins) => {
+    const aliases = aliasesIn(begins);
     const callersOf = (some: readonly NewRow[]) => new Set(some.map(({ details: { caller } }) => caller));
     return [
-      ...(hasDue(begins) ? [CONFIRMED.with()] : []),
       locked(MAINTENANCE, 'shared'),
       WINDOW.with(),
       KNOWN.with(wanted(begins.map(({ name }) => name))),
-      ROWS_OF_ALIASES.with(wanted(begins.flatMap(({ alias }) => alias ?? []))),
+      ...(hasDue(begins) ? [CONFIRMED.with()] : []),
+      ...(aliases.length > 0 ? [ROWS_OF_ALIASES.with(wanted(aliases))] : []),
       ...countersOf(callersOf(begins), callersOf(begins.filter(({ budgets }) => budgets?.length))),
     ];
   },
-  decide: (begins, found, now) => {
-    if (!hasDue(begins)) return new Beginning(found, now, 0).decide(begins);
-    const [confirmed, ...others] = found;
-    const [identity] = rowsAs<{ readonly confirmedAt: number }>(confirmed);
-    return new Beginning(others, now, identity?.confirmedAt ?? 0).decide(begins);
-  },
+  decide: (begins, found, now) => new Beginning(begins, found, now).decide(),
 };
 
 function hasDue(begins: readonly NewRow[]): boolean {
   return begins.some(({ scheduledAt }) => scheduledAt !== undefined);
+}
+
+function aliasesIn(begins: readonly NewRow[]): string[] {
+  return begins.flatMap(({ alias }) => alias ?? []);
 }
 
 /** The decision of one transaction. What one write takes is not there for the next. */
@@ -74,23 +74,27 @@ class Beginning {
   readonly #aliases: Map<string, string>;
   readonly #limits: BeginLimits;
   readonly #month: string;
+  /** When an operator last confirmed the database; see {@link CONFIRMED}. */
+  readonly #confirmedAt: number;
   /** The writes that begin now. */
   readonly #fresh: NewRow[] = [];
 
   constructor(
-    [, window, known, aliases = [], ...locksAndCounters]: readonly Rows[],
+    private readonly begins: readonly NewRow[],
+    [, window, known, ...others]: readonly Rows[],
     private readonly now: number,
-    /** When an operator last confirmed the database; see {@link CONFIRMED}. */
-    private readonly confirmedAt: number,
   ) {
     this.#known = new Map(rowsAs<WriteRow>(known).map((row) => [row.name, row]));
-    this.#aliases = new Map(aliases.map(({ alias, name }) => [String(alias), String(name)]));
+    const [identity] = hasDue(begins) ? rowsAs<{ readonly confirmedAt: number }>(others.shift()) : [];
+    this.#confirmedAt = identity?.confirmedAt ?? 0;
+    const aliases = aliasesIn(begins).length > 0 ? others.shift() : [];
+    this.#aliases = new Map(aliases?.map(({ alias, name }) => [String(alias), String(name)]));
     this.#month = monthOf(now);
-    this.#limits = new BeginLimits({ window, counters: locksAndCounters.at(-1) }, now);
+    this.#limits = new BeginLimits({ window, counters: others.at(-1) }, now);
   }
 
-  decide(begins: readonly NewRow[]): Decision<BeginResult> {
-    const results = begins.map((begin) => this.#resultOf(begin));
+  decide(): Decision<BeginResult> {
+    const results = this.begins.map((begin) => this.#resultOf(begin));
     const fresh = this.#fresh;
     return { writes: fresh.length > 0 ? this.#writesOf(fresh) : [], results: () => results };
   }
@@ -128,7 +132,7 @@ class Beginning {
     const notBefore = row.notBefore ?? 0;
     const leftMs = Math.max(0, notBefore - this.now);
     if (leftMs > 0 || row.submittedAt !== scheduledAt) return { kind: 'early', leftMs };
-    return Math.max(notBefore, row.submittedAt) < this.confirmedAt ? { kind: 'doubtful' } : undefined;
+    return Math.max(notBefore, row.submittedAt) < this.#confirmedAt ? { kind: 'doubtful' } : undefined;
   }
 
   #writesOf(fresh: readonly NewRow[]) {
