@@ -1,4 +1,4 @@
-/** The value of a parameter. A list is sent as JSON: of objects for {@link rows}, of texts for {@link oneOf}. */
+/** The value of a parameter. A list is sent as JSON: of objects for {@link rows}, of texts for {@link amongTexts}. */
 export type SqlParameter = string | number | null | Uint8Array | readonly object[] | readonly string[];
 export type SqlParameters = Readonly<Record<string, SqlParameter>>;
 
@@ -114,7 +114,7 @@ export function among(column: Sql, values: Sql): Sql {
 }
 
 /** Tests whether the column has one of the texts of a list that is passed as this parameter. */
-export function oneOf(column: Sql, list: Sql): Sql {
+export function amongTexts(column: Sql, list: Sql): Sql {
   return among(
     column,
     either(sql`SELECT json_array_elements_text(${list}::json)`, sql`SELECT value FROM json_each(${list})`),

@@ -4,12 +4,12 @@ import { Database } from '../database/database.ts';
 import { rowsAs } from '../database/engine.ts';
 import { SealedTexts } from '../database/sealed-texts.ts';
 import {
-  columnNames,
+  amongTexts,
   type Columns,
+  columnNames,
   either,
   fields,
   NOW,
-  oneOf,
   type Query,
   rows,
   type Sql,
@@ -41,7 +41,7 @@ const NOTE = sql`
   ON CONFLICT (platform, key) DO UPDATE SET until_at = ${LATER}`;
 const WRITTEN = sql`
   SELECT key, until_at AS "until" FROM estate_written
-  WHERE platform = :platform AND ${oneOf(sql`key`, sql`:keys`)}`;
+  WHERE platform = :platform AND ${amongTexts(sql`key`, sql`:keys`)}`;
 const FORGET_WRITTEN = sql`DELETE FROM estate_written WHERE platform = :platform AND until_at < (SELECT ${NOW}) - :keptMs`;
 const FORGET_TOLD = sql`DELETE FROM estate_told WHERE platform = :platform AND ends_at < (SELECT ${NOW})`;
 

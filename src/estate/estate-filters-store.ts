@@ -1,4 +1,4 @@
-import { either, oneOf, rows, sql, type Sql, type SqlParameters } from '../database/sql.ts';
+import { amongTexts, either, rows, sql, type Sql, type SqlParameters } from '../database/sql.ts';
 import { enumeration } from '../shared/enumeration.ts';
 
 /** A row, or with an empty `rowKey` all rows of an asset. */
@@ -40,11 +40,11 @@ const FILTERS: Readonly<Record<string, Sql>> = {
   member: sql`member = :member`,
   unassigned: sql`unassigned = :unassigned`,
 };
-const FEW_GRANTED = oneOf(sql`enterprise`, sql`:granted`);
-const MANY_GRANTED = oneOf(sql`enterprise || ''`, sql`:granted`);
+const FEW_GRANTED = amongTexts(sql`enterprise`, sql`:granted`);
+const MANY_GRANTED = amongTexts(sql`enterprise || ''`, sql`:granted`);
 /** One hash is compared by equality, because only then PostgreSQL can read the rows in their order. */
 const OF_CRM = sql`crm_product = :hash`;
-const OF_CRM_KEYS = oneOf(sql`crm_product`, sql`:hashes`);
+const OF_CRM_KEYS = amongTexts(sql`crm_product`, sql`:hashes`);
 
 type Place = readonly [column: Sql, parameter: Sql];
 const [END, OWNER]: readonly [Place, Place] = [

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Database } from '../database/database.ts';
 import { SealedTexts } from '../database/sealed-texts.ts';
-import { either, oneOf, sql, type Sql, type SqlParameters } from '../database/sql.ts';
+import { amongTexts, either, sql, type Sql, type SqlParameters } from '../database/sql.ts';
 import type { EstateSummaryDto, ProductSumDto } from './estate.dto.ts';
 import type { EstateEnterprise, EstateRow } from './estate-row.ts';
 import { openedRows, type PageRow } from './estate-details-store.ts';
@@ -20,7 +20,7 @@ import { keysOf } from './sealed-assets.ts';
 
 const FOUND = sql`
   SELECT enterprise, asset_id AS "assetId", row_key AS "rowKey" FROM estate_keys
-  WHERE platform = :platform AND ${oneOf(sql`key`, sql`:keys`)} LIMIT :most`;
+  WHERE platform = :platform AND ${amongTexts(sql`key`, sql`:keys`)} LIMIT :most`;
 
 const OF_STATES = sql`SELECT enterprise, state, reason, seen_at AS "seenAt" FROM estate_enterprises`;
 const COUNTED = sql`

@@ -2,11 +2,11 @@ import { rowsAs } from '../database/engine.ts';
 import type { SealedTexts } from '../database/sealed-texts.ts';
 import {
   among,
-  columnNames,
+  amongTexts,
   type Columns,
+  columnNames,
   either,
   NOW,
-  oneOf,
   type Query,
   rows,
   sql,
@@ -46,7 +46,7 @@ export const MIN_GAP_MS = 500;
 export const OF_ENTERPRISE = sql`platform = :platform AND enterprise = :enterprise`;
 const KNOWN = sql`
   SELECT enterprise, asked_at AS "askedAt", coalesce(seen_at, 0) AS "seenAt" FROM estate_enterprises
-  WHERE platform = :platform AND ${oneOf(sql`enterprise`, sql`:named`)}`;
+  WHERE platform = :platform AND ${amongTexts(sql`enterprise`, sql`:named`)}`;
 const ADD = sql`
   INSERT INTO estate_enterprises (platform, enterprise, state, added_at, asked_at)
   VALUES (:platform, :enterprise, 'unread', ${NOW}, :askedAt) ON CONFLICT DO NOTHING`;
@@ -144,7 +144,7 @@ const ADD_KEYS = sql`
   INSERT INTO estate_keys (platform, enterprise, ${columnNames(KEY)})
   SELECT CAST(:platform AS text), CAST(:enterprise AS text), ${columnNames(KEY)} FROM ${rows('keys', KEY)} WHERE true ON CONFLICT DO NOTHING`;
 const THESE = sql`
-  ${OF_ENTERPRISE} AND ${oneOf(sql`asset_id`, sql`:old`)}`;
+  ${OF_ENTERPRISE} AND ${amongTexts(sql`asset_id`, sql`:old`)}`;
 const DROP = [
   sql`DELETE FROM estate_assets WHERE ${THESE}`,
   sql`DELETE FROM estate_rows WHERE ${THESE}`,

@@ -8,7 +8,7 @@ import { BeginLimits, bytesOf, countedBytes, type NewRow } from './begin-limits.
 import { eventWrites, type NewEvent } from '../events/log/event-store.ts';
 import { type Details, enterprisesOf, released, type State } from './ledger-record.ts';
 import {
-  COLUMNS,
+  WRITE_COLUMNS,
   DELETE_NAMED,
   lockedRows,
   ROWS_OF_ALIASES,
@@ -32,7 +32,7 @@ type BeginResult =
   | { readonly kind: 'ended' };
 
 const KNOWN = lockedRows(WRITE_FIELDS);
-const BEGUN: Columns = { ...COLUMNS, alias: 'text', details: 'text' };
+const BEGUN: Columns = { ...WRITE_COLUMNS, alias: 'text', details: 'text' };
 const INSERT = sql`
   INSERT INTO writes (platform, ${columnNames(BEGUN)})
   SELECT CAST(:platform AS text), ${columnNames(BEGUN)} FROM ${rows('begun', BEGUN)}`;

@@ -6,14 +6,14 @@ import { among, type Columns, either, fields, FOR_UPDATE, rows, sql, type Sql } 
  */
 
 /** The columns of a `WriteRow`, without the details, which may be large. */
-export const COLUMNS: Columns = {
+export const WRITE_COLUMNS: Columns = {
   ...{ name: 'text', state: 'text', owner: 'text', fingerprint: 'text', caller: 'text', channel: 'text' },
   ...{ enterpriseGroup: 'text', submittedAt: 'bigint', settledAt: 'bigint', leaseUntil: 'bigint' },
   ...{ notBefore: 'bigint' },
   ...{ taken: 'text', countedOn: 'text', size: 'bigint' },
 };
-export const WRITE_FIELDS = fields({ ...COLUMNS, details: 'text' });
-export const FIELDS_BUT_DETAILS = fields(COLUMNS);
+export const WRITE_FIELDS = fields({ ...WRITE_COLUMNS, details: 'text' });
+export const FIELDS_BUT_DETAILS = fields(WRITE_COLUMNS);
 
 const WANTED = rows('wanted', { wantedName: 'text' });
 const IN_WANTED = among(sql`writes.name`, sql`SELECT wanted_name FROM ${WANTED}`);

@@ -1,7 +1,7 @@
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import type { Database } from '../database/database.ts';
 import { readableParts } from '../database/bounded-reads.ts';
-import { among, either, oneOf, sql, type Sql } from '../database/sql.ts';
+import { among, amongTexts, either, sql, type Sql } from '../database/sql.ts';
 import { type LedgerRecord, states } from './ledger-record.ts';
 import { namedRows, wanted, WRITE_FIELDS } from './named-row-store.ts';
 import type { Listing, OrderQuery } from './write-steps.ts';
@@ -15,7 +15,7 @@ const MAX_READ = 50;
 /** `WITHIN` finds the groups whose members are all among `enterprises`; `NAMING` finds those that contain `enterprise`. */
 const WITHIN = sql`
   SELECT enterprise_group FROM order_groups
-  WHERE platform = :platform AND ${oneOf(sql`enterprise`, sql`:enterprises`)}
+  WHERE platform = :platform AND ${amongTexts(sql`enterprise`, sql`:enterprises`)}
   GROUP BY enterprise_group, members HAVING count(*) = members`;
 const NAMING = sql`
   SELECT enterprise_group FROM order_groups WHERE platform = :platform AND enterprise = :enterprise`;
@@ -35,7 +35,7 @@ interface Statements {
 function statementsFor(streams: Sql, isIn: Sql): Statements {
   const listed = sql`
     SELECT enterprise_group, channel, state, orders FROM order_counts
-    WHERE platform = :platform AND ${oneOf(sql`state`, sql`:states`)} AND orders > 0 AND ${streams}`;
+    WHERE platform = :platform AND ${amongTexts(sql`state`, sql`:states`)} AND orders > 0 AND ${streams}`;
   const within = sql`
     writes.platform = :platform AND writes.channel IS NOT NULL AND writes.state = streams.state AND ${isIn}
     AND writes.submitted_at >= :from AND writes.submitted_at < :until`;
@@ -63,7 +63,7 @@ function statementsFor(streams: Sql, isIn: Sql): Statements {
   };
 }
 
-const IN_CHANNELS = oneOf(sql`channel`, sql`:channels`);
+const IN_CHANNELS = amongTexts(sql`channel`, sql`:channels`);
 const IN_ALL = sql`1 = 1`;
 const OF_CHANNEL = sql`writes.channel = streams.channel`;
 const OF_GROUP = sql`writes.enterprise_group = streams.enterprise_group AND writes.channel = streams.channel`;

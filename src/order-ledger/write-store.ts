@@ -3,7 +3,7 @@ import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
 import { rowsAs, type SqlRow } from '../database/engine.ts';
 import { needKeysOf, sealedUnderLacked } from '../database/lacked-keys.ts';
-import { NOW, oneOf, sql } from '../database/sql.ts';
+import { amongTexts, NOW, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 import type { ProblemException } from '../problem/problem.exception.ts';
 import { BeginLimits } from './begin-limits.ts';
@@ -43,12 +43,12 @@ const WAITING = sql`
 const SEALED = sealedUnderLacked(
   sql`writes`,
   sql`details`,
-  sql`channel IS NOT NULL AND ${oneOf(sql`state`, sql`:states`)}`,
+  sql`channel IS NOT NULL AND ${amongTexts(sql`state`, sql`:states`)}`,
 );
 const MEMBERS = sql`
   SELECT count(*) AS granted, min(members) AS members FROM order_groups
   WHERE platform = :platform AND enterprise_group = (SELECT enterprise_group FROM writes WHERE platform = :platform AND name = :name)
-    AND ${oneOf(sql`enterprise`, sql`:enterprises`)}`;
+    AND ${amongTexts(sql`enterprise`, sql`:enterprises`)}`;
 
 type NewRecord = Pick<Begin, 'name' | 'details' | 'notBefore'>;
 

@@ -1,5 +1,5 @@
 import { type Rows, rowsAs } from '../database/engine.ts';
-import { among, either, FOR_UPDATE, NOW, oneOf, type Query, rows, sql } from '../database/sql.ts';
+import { among, amongTexts, either, FOR_UPDATE, NOW, type Query, rows, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 
 /** A task that an attempt holds. The attempt has a random name, because a number would restart when the same task is added again. */
@@ -151,7 +151,7 @@ export const end: Step<EndedTask, undefined> = {
 
 const HELD = sql`
   SELECT name, attempt, CASE WHEN lease_until > ${NOW} THEN 1 ELSE 0 END AS live FROM tasks
-  WHERE platform = :platform AND kind = :kind AND ${oneOf(sql`name`, sql`:names`)}
+  WHERE platform = :platform AND kind = :kind AND ${amongTexts(sql`name`, sql`:names`)}
   ORDER BY name ${FOR_UPDATE}`;
 
 /** Locks the tasks in the `look` of a step that records work on them: nobody takes them before the step ends. {@link holdIn} reads the result. */

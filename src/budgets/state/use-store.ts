@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.ts';
 import { type BudgetUse, keptMonths, type MonthlyUse } from './budgets.ts';
-import { columnNames, type Columns, oneOf, type Query, rows, sql } from '../../database/sql.ts';
+import { amongTexts, type Columns, columnNames, type Query, rows, sql } from '../../database/sql.ts';
 import { locked } from '../../database/step.ts';
 import { summed } from '../../shared/summed.ts';
 
@@ -64,7 +64,7 @@ export function usesOf(caller: string, { month, uses }: Taken, sign: 1 | -1): Us
 
 const COUNTERS = sql`
   SELECT caller, period, kind, used FROM uses
-  WHERE platform = :platform AND ${oneOf(sql`caller`, sql`:callers`)}`;
+  WHERE platform = :platform AND ${amongTexts(sql`caller`, sql`:callers`)}`;
 
 /**
  * Returns statements of which the last one reads all counters of the callers, at most about fifty rows for each caller. It reads all of them
@@ -92,8 +92,8 @@ export function useWrites(uses: readonly Use[]): Query[] {
 
 const USED = sql`
   SELECT caller, period, kind, used FROM uses
-  WHERE platform = :platform AND ${oneOf(sql`caller`, sql`:callers`)}
-    AND ${oneOf(sql`period`, sql`:months`)}`;
+  WHERE platform = :platform AND ${amongTexts(sql`caller`, sql`:callers`)}
+    AND ${amongTexts(sql`period`, sql`:months`)}`;
 const FORGET = sql`
   DELETE FROM uses WHERE platform = :platform
     AND (length(period) = 7 AND period < :month OR length(period) = 10 AND period < :day)`;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { MAX_READ_BYTES } from '../../database/bounded-reads.ts';
 import { Database } from '../../database/database.ts';
 import { rowsAs } from '../../database/engine.ts';
-import { columnNames, type Columns, oneOf, type Query, rows, sql } from '../../database/sql.ts';
+import { amongTexts, type Columns, columnNames, type Query, rows, sql } from '../../database/sql.ts';
 import { NUMBER, raise, type Step } from '../../database/step.ts';
 import {
   type LoggedMove,
@@ -54,7 +54,7 @@ const ENDS = sql`
     coalesce((SELECT number FROM events WHERE platform = :platform ORDER BY number LIMIT 1) - 1, value) AS dropped,
     coalesce((SELECT number FROM events WHERE platform = :platform AND number > :after ORDER BY number LIMIT 1) - 1, value) AS passed
   FROM numbers WHERE platform = :platform AND name = 'feed'`;
-const WANTED = sql`(CAST(:all AS bigint) = 1 OR ${oneOf(sql`kind || ':' || state`, sql`:wanted`)})`;
+const WANTED = sql`(CAST(:all AS bigint) = 1 OR ${amongTexts(sql`kind || ':' || state`, sql`:wanted`)})`;
 /** Adds up the sizes before it reads records, so a record that does not fit is not read from the disk. */
 const AFTER = sql`
   WITH looked AS (

@@ -1,6 +1,6 @@
 import { rowsAs } from '../../database/engine.ts';
 import type { SealedTexts } from '../../database/sealed-texts.ts';
-import { fields, FOR_UPDATE, NOW, oneOf, type Query, rows, sql } from '../../database/sql.ts';
+import { amongTexts, fields, FOR_UPDATE, NOW, type Query, rows, sql } from '../../database/sql.ts';
 import type { ProblemBody } from '../../problem/problem.exception.ts';
 import { countsFrom, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
 import { KEPT_MS } from './stored-job.ts';
@@ -43,7 +43,7 @@ export const OF_JOB = sql`platform = :platform AND job_id = :jobId`;
 
 const NAMED = sql`
   SELECT ${JOB_FIELDS} FROM jobs
-  WHERE platform = :platform AND ${oneOf(sql`job_id`, sql`:ids`)}`;
+  WHERE platform = :platform AND ${amongTexts(sql`job_id`, sql`:ids`)}`;
 const LOCKED = sql`${NAMED} ORDER BY job_id ${FOR_UPDATE}`;
 const READ = sql`SELECT ${JOB_FIELDS} FROM jobs WHERE ${OF_JOB} AND ${IS_KEPT}`;
 

@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.ts';
 import { DatabaseUnavailable } from '../../database/database-unavailable.ts';
 import { needKeysOf, sealedUnderLacked } from '../../database/lacked-keys.ts';
 import type { SealedTexts } from '../../database/sealed-texts.ts';
-import { NOW, oneOf, type Sql, sql } from '../../database/sql.ts';
+import { amongTexts, NOW, type Sql, sql } from '../../database/sql.ts';
 import type { LoggedMove } from '../../events/log/move-log.ts';
 import type { ProblemBody } from '../../problem/problem.exception.ts';
 import { isEnded, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
@@ -34,7 +34,7 @@ const MAX_OPENED = 100;
 
 const OF_QUERY = sql`platform = :platform AND ${IS_KEPT} AND ${IS_OPENABLE} AND (CAST(:state AS text) IS NULL OR state = :state)`;
 const OF_ENTERPRISES = sql`${OF_QUERY}
-  AND ${oneOf(sql`enterprise`, sql`:enterprises`)}`;
+  AND ${amongTexts(sql`enterprise`, sql`:enterprises`)}`;
 const pageOf = (where: Sql) => sql`
   SELECT job_id AS "jobId", octet_length(definition) + coalesce(octet_length(problem), 0) AS size FROM jobs WHERE ${where}
   ORDER BY created_at DESC, job_id LIMIT :count OFFSET :offset`;

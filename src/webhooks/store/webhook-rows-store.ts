@@ -1,11 +1,11 @@
 import { rowsAs } from '../../database/engine.ts';
 import type { SealedTexts } from '../../database/sealed-texts.ts';
 import {
-  columnNames,
+  amongTexts,
   type Columns,
+  columnNames,
   fields,
   FOR_UPDATE,
-  oneOf,
   type Query,
   rows,
   sql,
@@ -33,7 +33,7 @@ export const OF_WEBHOOK = sql`platform = :platform AND webhook_id = :webhookId`;
 
 const LOCKED = sql`
   SELECT ${WEBHOOK_FIELDS} FROM webhooks
-  WHERE platform = :platform AND ${oneOf(sql`webhook_id`, sql`:ids`)}
+  WHERE platform = :platform AND ${amongTexts(sql`webhook_id`, sql`:ids`)}
   ORDER BY webhook_id ${FOR_UPDATE}`;
 
 /**

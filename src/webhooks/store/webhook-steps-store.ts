@@ -1,4 +1,4 @@
-import { NOW, oneOf, sql } from '../../database/sql.ts';
+import { amongTexts, NOW, sql } from '../../database/sql.ts';
 import { locked, type Step } from '../../database/step.ts';
 import { MOVES_KEPT_MS } from '../../events/log/move-log.ts';
 import { addTasks, heldTasks, holdIn } from '../../tasks/task-store.ts';
@@ -22,7 +22,7 @@ const DELIVERY_BYTES = 300;
 
 const OF_CALLERS = sql`
   SELECT caller, webhook_id FROM webhooks
-  WHERE platform = :platform AND ${oneOf(sql`caller`, sql`:callers`)}`;
+  WHERE platform = :platform AND ${amongTexts(sql`caller`, sql`:callers`)}`;
 const ADD = sql`
   INSERT INTO webhooks (platform, webhook_id, caller, definition, version, cursor, pending)
   VALUES (:platform, :webhookId, :caller, :definition, 1, :cursor, 0)`;

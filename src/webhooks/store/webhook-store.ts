@@ -3,7 +3,7 @@ import { firstBytes } from '../../database/bounded-reads.ts';
 import { Database } from '../../database/database.ts';
 import { needKeysOf, sealedUnderLacked } from '../../database/lacked-keys.ts';
 import { SealedTexts } from '../../database/sealed-texts.ts';
-import { NOW, oneOf, type Query, type Sql, sql, type SqlParameters } from '../../database/sql.ts';
+import { amongTexts, NOW, type Query, type Sql, sql, type SqlParameters } from '../../database/sql.ts';
 import { add } from '../../tasks/task-store.ts';
 import type {
   Deliveries,
@@ -48,7 +48,7 @@ const PLACES = sql`
   WHERE webhooks.platform = :platform AND webhook_id > :after ORDER BY webhook_id LIMIT :most`;
 
 const OF_STATES = sql`
-  ${OF_WEBHOOK} AND ${oneOf(sql`state`, sql`:states`)}`;
+  ${OF_WEBHOOK} AND ${amongTexts(sql`state`, sql`:states`)}`;
 const PAGE = sql`
   SELECT ${DELIVERY_FIELDS} FROM deliveries WHERE ${OF_STATES} ORDER BY event_id DESC LIMIT :count OFFSET :offset`;
 const TOTAL = sql`SELECT count(*) AS total FROM deliveries WHERE ${OF_STATES}`;
