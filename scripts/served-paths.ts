@@ -11,28 +11,22 @@ export const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 export const API_PAGE = 'src/documentation/api-page';
 export const ESTATE_PAGE = 'src/estate/estate-page';
 export const CONSOLE_PAGE = 'src/console/console-page';
-/** The files of src/operation/page-parts that the console and the page of the estate serve. */
-const PARTS = ['base.css', 'dom.js', 'format.js', 'icon.svg'];
+/** Files of src/operation/page-parts. */
+const CONSOLE_PARTS = ['base.css', 'dom.js', 'format.js', 'icon.svg'];
+const ESTATE_PARTS = [...CONSOLE_PARTS, 'credential.js'];
+const API_PARTS = ['icon.svg', 'credential.js'];
 
 /** The paths with `DOCS=on`. */
 export const publicPaths = [
-  ...['/docs', '/docs/'],
-  ...[...withoutIndex(API_PAGE), ...SWAGGER_UI, 'icon.svg', 'changelog', 'recipes'].map(
-    (file) => `/docs/${file}`,
-  ),
-  ...[
-    ...['/estate', '/estate/', ...[...withoutIndex(ESTATE_PAGE), ...PARTS].map((file) => `/estate/${file}`)],
-    '/openapi.json',
-    '/openapi-3.0.json',
-    '/postman-collection.json',
-    '/problems',
-    '/problems/overloaded',
-    '/health/live',
-    '/health/ready',
-  ],
+  ...['/docs', '/docs/', '/docs/changelog', '/docs/recipes'],
+  ...[...withoutIndex(API_PAGE), ...API_PARTS, ...SWAGGER_UI].map((file) => `/docs/${file}`),
+  ...['/estate', '/estate/'],
+  ...[...withoutIndex(ESTATE_PAGE), ...ESTATE_PARTS].map((file) => `/estate/${file}`),
+  ...['/openapi.json', '/openapi-3.0.json', '/postman-collection.json'],
+  ...['/problems', '/problems/overloaded', '/health/live', '/health/ready'],
 ];
 export const managementPaths = [
   ...['/console', '/console/', '/console/runbook'],
-  ...[...withoutIndex(CONSOLE_PAGE), ...PARTS].map((file) => `/console/${file}`),
+  ...[...withoutIndex(CONSOLE_PAGE), ...CONSOLE_PARTS].map((file) => `/console/${file}`),
   '/metrics',
 ];

@@ -37,9 +37,8 @@ const OWN = [
   'entries.js',
   'tasks.json',
   'list.js',
-  'credential.js',
 ];
-const PARTS = ['icon.svg'];
+const PARTS = ['icon.svg', 'credential.js'];
 
 /** Allows scripts, styles and requests of this origin only, and data URLs for the icons of Swagger UI. */
 const UI_POLICY =

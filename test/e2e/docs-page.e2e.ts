@@ -227,7 +227,7 @@ it('a kept key that is dead is named and replaced; sessions and idempotency keys
   expect((await execute(caller)).status).toBe('401');
   await page.locator('.explanation').getByRole('button', { name: 'Authorize' }).click();
   await give(key(), 'Authorized: demo');
-  await page.locator('#notice').waitFor({ state: 'hidden' });
+  await page.locator('#credential-notice').waitFor({ state: 'hidden' });
   await caller.locator('.opblock-summary-control').click();
 
   for (const [id, expected] of [

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { DESKTOP, PHONE, findings, useVisits } from '../support/browser.ts';
+import { newApiKey } from '../support/canary.ts';
 import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
@@ -25,11 +26,16 @@ const ROWS = COMPANIES.assets * COMPANIES.products;
 const rows = (page: Page) => page.locator('#list tbody tr');
 const isShown = (page: Page, text: string | RegExp) => page.locator('#count', { hasText: text }).waitFor();
 
+/** Fills the open dialog. */
+async function give(page: Page, credential: string): Promise<void> {
+  await page.getByLabel('API key or token').fill(credential);
+  await page.locator('#form').getByRole('button', { name: 'Authorize' }).click();
+}
+
 async function open(query = '', options = {}): Promise<Page> {
   await visit.open(`${gateway.url}/estate${query}`, options);
   const { page } = visit;
-  await page.getByLabel('API key or token').fill(key());
-  await page.getByRole('button', { name: 'Use it' }).click();
+  await give(page, key());
   await page.locator('#list table').or(page.getByText('Nothing is like that')).waitFor();
   return page;
 }
@@ -57,6 +63,27 @@ describe('the page of the estate', () => {
     expect(await page.locator(':focus').getAttribute('title')).toBe(label);
     await page.goBack();
     await isShown(page, `${ROWS} rows`);
+  });
+
+  it('checks a key before it uses it, asks again for one that is dead, and shows nothing after a sign-out', async () => {
+    await visit.open(`${gateway.url}/estate`);
+    const { page } = visit;
+    await give(page, newApiKey().key);
+    await page.getByText('The gateway does not know this key: it is mistyped').waitFor();
+    await give(page, key());
+    await isShown(page, `${ROWS} rows`);
+    await page.getByRole('button', { name: 'Authorized: seller' }).waitFor();
+    await page.evaluate(`sessionStorage.setItem('licensing-gateway.credential', '${newApiKey().key}')`);
+    await page.reload();
+    await page.getByText('The kept credential does not work any more').waitFor();
+    await give(page, key());
+    await isShown(page, `${ROWS} rows`);
+    await page.locator('#credential-notice').waitFor({ state: 'hidden' });
+    await page.locator('#authorize').click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.locator('#dialog').waitFor();
+    expect([await rows(page).count(), await page.locator('#count').innerText()]).toEqual([0, '']);
+    expect(await findings(page)).toEqual([]);
   });
 
   it('takes the filters of a link, and finds a lock by its number', async () => {
@@ -177,8 +204,7 @@ describe('the page of the estate', () => {
         },
       });
     });
-    await page.getByLabel('API key or token').fill(key());
-    await page.getByRole('button', { name: 'Use it' }).click();
+    await give(page, key());
     await page
       .getByText(/^Not in the picture: 3 products that end later, \d+ products? that ended before$/)
       .waitFor();

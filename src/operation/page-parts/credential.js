@@ -1,6 +1,6 @@
 /**
- * The reader's API key or token. The page keeps it for this tab, sends it with every request, and tells the reader when it is no longer
- * valid.
+ * The reader's API key or token. Pages of one origin keep it together, for this tab. A page sends it with every request, and tells the
+ * reader when it is no longer valid.
  */
 
 const STORED = 'licensing-gateway.credential';
@@ -22,9 +22,13 @@ export class Credential {
   #text = sessionStorage.getItem(STORED) ?? '';
   /** @readonly */
   #acceptsTokens;
+  /** @readonly */
+  #changed;
 
-  constructor(acceptsTokens) {
+  /** @param changed is called when the reader has given another credential, or has signed out. */
+  constructor(acceptsTokens, changed = () => {}) {
     this.#acceptsTokens = acceptsTokens;
+    this.#changed = changed;
     element('dialog').querySelector('label').textContent = acceptsTokens
       ? 'API key or token (JWT)'
       : 'API key';
@@ -38,29 +42,35 @@ export class Credential {
       this.#keep('');
       this.#show('Authorize');
       element('dialog').close();
+      this.#changed();
     });
     element('form').addEventListener('submit', (event) => {
       event.preventDefault();
       void this.#use(element('credential').value);
     });
-    if (this.#text !== '') void this.check();
+    if (this.isGiven) void this.check();
+  }
+
+  get isGiven() {
+    return this.#text !== '';
   }
 
   /** The headers of a request. */
   get headers() {
-    return this.#text === '' ? {} : Object.fromEntries([headerOf(this.#text)]);
+    return this.isGiven ? Object.fromEntries([headerOf(this.#text)]) : {};
   }
 
-  ask() {
-    element('fault').textContent = '';
+  /** @param fault is what is wrong with the credential that the page has. */
+  ask(fault = '') {
+    element('fault').textContent = fault;
     element('credential').value = '';
-    element('forget').hidden = this.#text === '';
-    element('dialog').showModal();
+    element('forget').hidden = !this.isGiven;
+    if (!element('dialog').open) element('dialog').showModal();
   }
 
   /** Checks whether the kept credential is still accepted, and shows the result. */
   async check() {
-    if (this.#text === '') return this.#show('Authorize', 'This request had no API key.');
+    if (!this.isGiven) return this.#show('Authorize', 'This request had no API key.');
     const { caller, fault, unchecked } = await this.#callerOf(this.#text);
     if (caller) this.#show(`Authorized: ${caller.name}`);
     else if (fault) this.#show('Authorize', `The kept credential does not work any more. ${fault}`);
@@ -80,6 +90,7 @@ export class Credential {
     this.#keep(text);
     this.#show(`Authorized: ${caller.name}`);
     element('dialog').close();
+    this.#changed();
   }
 
   /** Asks the gateway for the caller of the credential. */
@@ -112,7 +123,7 @@ export class Credential {
 
   #show(label, notice = '') {
     element('authorize').textContent = label;
-    element('notice').textContent = notice;
-    element('notice').hidden = notice === '';
+    element('credential-notice').textContent = notice;
+    element('credential-notice').hidden = notice === '';
   }
 }
