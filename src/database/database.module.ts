@@ -8,7 +8,6 @@ import { SealedTexts } from './sealed-texts.ts';
 import { inRedis } from './seen-memory.ts';
 import { trustReasons } from './trust.ts';
 
-/** Provides the database to every module. */
 @Global()
 @Module({
   providers: [

@@ -52,7 +52,6 @@ export class SealedTexts {
     return this.#sealer?.lacksKeyOf(sealed) ?? false;
   }
 
-  /** True if the text was sealed under the first key. */
   isUnderFirstKey(sealed: string): boolean {
     return this.#sealer?.isUnderFirstKey(sealed) ?? true;
   }

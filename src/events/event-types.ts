@@ -21,7 +21,6 @@ export function eventTypeOf(of: LoggedMove['of'], state: string): EventType {
   return `${of === 'order' ? 'license-order' : of}.${state.replaceAll('_', '-')}` as EventType;
 }
 
-/** Returns the moves that are events of these types. */
 export function movesOf(types: readonly EventType[]): readonly WantedMove[] {
   return types.map((type) => {
     const [of, state = ''] = type.split('.');

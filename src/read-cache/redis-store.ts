@@ -4,7 +4,6 @@ import { emptyIfForeign, type StoreSealer } from '../kit/sealed-store/sealed-sto
 import { Script } from '../kit/redis-script/redis-script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 
-/** The value of a list in Redis. */
 export interface SharedList {
   /** The time of the call in ms since the epoch. */
   readonly askedAt: number;

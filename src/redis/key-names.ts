@@ -5,7 +5,6 @@ export function environmentName(baseUrl: URL): string {
   return sha256(baseUrl.href).slice(0, 8);
 }
 
-/** The SHA-256 of a text, in hex. */
 export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

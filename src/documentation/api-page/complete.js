@@ -4,7 +4,6 @@ import { exampleOf, fromOperation, linksOf, linkTo } from './prepare.js';
 /** The job that this page began last. The platform's next import has to wait for its end. */
 let lastJob;
 
-/** Remembers each response. */
 export function remember({ status, headers = {}, obj }) {
   if (status === 202 && obj?.jobId !== undefined) lastJob = headers.location;
 }

@@ -83,7 +83,6 @@ export function connectSearch(api, open) {
   });
 }
 
-/** Groups results by kind. */
 function groupsOf(hits, take) {
   return Object.entries(TITLES).flatMap(([kind, title]) => {
     const own = [...hits.entries()].filter(([, hit]) => hit.kind === kind);

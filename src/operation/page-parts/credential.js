@@ -55,7 +55,6 @@ export class Credential {
     return this.#text !== '';
   }
 
-  /** The headers of a request. */
   get headers() {
     return this.isGiven ? Object.fromEntries([headerOf(this.#text)]) : {};
   }

@@ -72,7 +72,6 @@ export interface FormerSecret {
   readonly until: number;
 }
 
-/** The progress of the deliveries of a webhook. */
 export interface WebhookProgress {
   /** The last move that has become a delivery, or was of no interest. All earlier moves have too. */
   readonly cursor: string;

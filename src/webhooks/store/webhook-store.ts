@@ -25,7 +25,6 @@ import {
 } from './webhook-rows-store.ts';
 import * as steps from './webhook-steps-store.ts';
 
-/** The most rows that one read returns. */
 const MAX_READ = 100;
 const MAX_PLACES = 1_000;
 /** The most waiting deliveries that a read returns. It is more than one webhook can have. */
