@@ -65,6 +65,37 @@ describe('a known secret in a text', () => {
   });
 });
 
+describe('the tokens of 2,000 users', () => {
+  // Tokens often begin in the same way.
+  const newToken = () => `eyJhbGciOiJSUzI1NiJ9.${newSecret('t')}${newSecret('t').repeat(8)}`;
+  const tokens = Array.from({ length: 2_000 }, newToken);
+  const text = 'The platform sent something that nobody knows. '.repeat(8);
+
+  it('are all masked, and a line is searched for them in a moment', () => {
+    const redactor = redactorOf(...tokens);
+    for (const token of tokens) expect(redactor.redact(`${text}${token}.`)).toBe(`${text}[secret].`);
+    // The shortest of a few, so that other load of the machine does not matter. One search for each token takes 100 ms.
+    const times = Array.from({ length: 20 }, (_, index) => {
+      const started = performance.now();
+      redactor.redact(`${text}${index}`);
+      return performance.now() - started;
+    });
+    expect(Math.min(...times)).toBeLessThan(10);
+  });
+
+  it('are forgotten some time after they have ended, and present ones stay masked', () => {
+    const redactor = new Redactor();
+    const current = [newToken(), newToken()];
+    redactor.add(current);
+    const [kept, first] = current as [string, string];
+    for (const token of tokens) {
+      current[1] = token;
+      expect(redactor.redact(`${kept} ${token}`)).toBe('[secret] [secret]');
+    }
+    expect(redactor.redact(`${kept} ${first}`)).toBe(`[secret] ${first}`);
+  });
+});
+
 describe('the log', () => {
   /** Returns the texts that a careless log call may put into a field. The log accepts texts only. */
   const textsOf = (thing: unknown) => [

@@ -4,8 +4,8 @@ import { MASK } from '../shared/secret-fields.ts';
 const MIN_LENGTH = 4;
 /** The fewest digits of base64 that are masked. Fewer would match by chance. */
 const MIN_DIGITS = 8;
-/** The most remembered forms of secrets. Tokens change, so the memory is emptied when it is full. */
-const MAX_REMEMBERED = 1_000;
+/** The number of secrets above the present ones that stay known. Tokens change, so the former ones are forgotten from time to time. */
+const MAX_FORMER = 1_000;
 
 /** Returns the present secrets each time. */
 export type SecretSource = Iterable<string>;
@@ -16,7 +16,10 @@ export type SecretSource = Iterable<string>;
  */
 export class Redactor {
   readonly #sources: SecretSource[] = [];
-  readonly #forms = new Map<string, readonly string[]>();
+  /** All known secrets, with the ends of their forms. */
+  readonly #ends = new Map<string, readonly number[]>();
+  /** The secrets of which a form ends so. With it a text is searched for all secrets at once. */
+  readonly #byEnd = new Map<number, Set<string>>();
 
   add(...sources: readonly SecretSource[]): void {
     this.#sources.push(...sources);
@@ -24,29 +27,72 @@ export class Redactor {
 
   /** `passing` has further secrets that only this text can contain, such as the passwords of a request. They are not kept. */
   redact(text: string, passing: readonly string[] = []): string {
-    const found: string[] = [];
-    for (const source of this.#sources)
-      for (const secret of source)
-        for (const form of this.#formsOf(secret)) if (text.includes(form)) found.push(form);
+    const secrets = this.#possibleIn(text);
     const short: string[] = [];
-    for (const secret of new Set(passing)) {
+    for (const secret of passing) {
       if (secret.length < MIN_LENGTH) short.push(secret);
-      else for (const form of formsOf(secret)) if (text.includes(form)) found.push(form);
+      else secrets.add(secret);
     }
+    const found: string[] = [];
+    for (const secret of secrets) found.push(...formsOf(secret).filter((form) => text.includes(form)));
     // The longest secret is first, because another secret may be its beginning.
     found.sort((one, other) => other.length - one.length);
     const clean = found.reduce((masked, form) => masked.replaceAll(form, MASK), text);
-    return short.reduce(withoutWord, clean);
+    return [...new Set(short)].reduce(withoutWord, clean);
   }
 
-  #formsOf(secret: string): readonly string[] {
-    const known = this.#forms.get(secret);
-    if (known) return known;
-    if (this.#forms.size >= MAX_REMEMBERED) this.#forms.clear();
-    const forms = secret.length < MIN_LENGTH ? [] : formsOf(secret);
-    this.#forms.set(secret, forms);
-    return forms;
+  /** Returns the secrets that may be in the text: some form of them ends like a part of it. */
+  #possibleIn(text: string): Set<string> {
+    this.#learn();
+    const possible = new Set<string>();
+    let end = 0;
+    for (let at = 0; at < text.length; at++) {
+      end = withNext(end, text, at);
+      const secrets = this.#byEnd.get(end);
+      if (secrets) for (const secret of secrets) possible.add(secret);
+    }
+    return possible;
   }
+
+  /** Adds the secrets that the sources have now. */
+  #learn(): void {
+    let present = 0;
+    for (const source of this.#sources)
+      for (const secret of source) {
+        present++;
+        if (!this.#ends.has(secret)) this.#add(secret);
+      }
+    if (this.#ends.size <= present + MAX_FORMER) return;
+    const all = new Set(this.#sources.flatMap((source) => [...source]));
+    for (const secret of this.#ends.keys()) if (!all.has(secret)) this.#forget(secret);
+  }
+
+  #add(secret: string): void {
+    const ends = secret.length < MIN_LENGTH ? [] : [...new Set(formsOf(secret).map(endOf))];
+    this.#ends.set(secret, ends);
+    for (const end of ends) this.#byEnd.set(end, (this.#byEnd.get(end) ?? new Set()).add(secret));
+  }
+
+  #forget(secret: string): void {
+    for (const end of this.#ends.get(secret) ?? []) {
+      const secrets = this.#byEnd.get(end);
+      secrets?.delete(secret);
+      if (secrets?.size === 0) this.#byEnd.delete(end);
+    }
+    this.#ends.delete(secret);
+  }
+}
+
+/** Returns the last characters of a text as a number. It is the end and not the beginning, because many tokens begin in the same way. */
+function endOf(text: string): number {
+  let end = 0;
+  for (let at = text.length - MIN_LENGTH; at < text.length; at++) end = withNext(end, text, at);
+  return end;
+}
+
+/** Adds a character to an end. After as many as {@link MIN_LENGTH}, nothing is left of those before. */
+function withNext(end: number, text: string, at: number): number {
+  return (end << 8) ^ text.charCodeAt(at);
 }
 
 /** Masks a short secret if it is a whole word. Within words and numbers it would match by chance. */
@@ -90,11 +136,11 @@ function asFormField(secret: string): string {
 }
 
 function everyBytePercent(secret: string): string {
-  const byte = (value: number) => `%${value.toString(16).toUpperCase().padStart(2, '0')}`;
-  return Array.from(Buffer.from(secret), (value) => {
-    const character = String.fromCharCode(value);
-    return /[A-Za-z0-9]/.test(character) ? character : byte(value);
-  }).join('');
+  const bytes = Buffer.from(secret).toString('latin1');
+  return bytes.replaceAll(
+    /[^A-Za-z0-9]/g,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
 }
 
 /** Escapes characters outside of ASCII as JSON does. */
