@@ -71,7 +71,7 @@ describe('a problem on its way to the caller', () => {
 
   it('carries headers where they are known', () => {
     expect(new ProblemException('too-many-requests', { retryAfter: 0 }).headers).toEqual({
-      'retry-after': '0',
+      'retry-after': '1',
     });
     expect(new ProblemException('method-not-allowed', { allow: ['GET', 'PUT'] }).headers).toEqual({
       allow: 'GET, PUT',

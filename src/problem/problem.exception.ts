@@ -27,7 +27,7 @@ export interface ProblemBody extends Readonly<Omit<ProblemDto, 'errors' | 'reque
 }
 
 interface ProblemDetails extends Partial<Omit<ProblemBody, 'type' | 'title' | 'code' | 'requestId'>> {
-  /** The seconds of `Retry-After`. */
+  /** The seconds of `Retry-After`, at least one. */
   readonly retryAfter?: number;
   readonly allow?: readonly string[];
   /** The URL for `Location`: of the order's record, or of the running job. */
@@ -60,7 +60,7 @@ export class ProblemException extends HttpException {
     };
     super(body, status, { cause });
     this.headers = {
-      ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+      ...(retryAfter !== undefined && { 'retry-after': String(Math.max(1, retryAfter)) }),
       ...(allow && { allow: allow.join(', ') }),
       ...(location && { location }),
       ...(replayed && { 'idempotent-replayed': 'true' }),

@@ -102,7 +102,7 @@ describe('a platform that asks for a pause', () => {
     await pause(read, 429, headers, 1);
     const answer = await send(gateway, read);
     expect(answer.body).toMatchObject({ ...unavailable, status: 503 });
-    expect(answer.headers.get('retry-after')).toMatch(/^[01]$/);
+    expect(answer.headers.get('retry-after')).toBe('1');
     expect((await send(gateway, read)).status).toBe(200);
   });
 
