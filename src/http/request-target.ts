@@ -26,6 +26,8 @@ export function isDecodable(target: string): boolean {
 
 /** Describes the fault of a target, in view of the `Host` of its request. */
 export function targetFault(target: string, host: string | undefined): string | undefined {
+  // A proxy may read the rest as a part of the path. Fastify would take it for the query.
+  if (target.includes('#')) return 'must have no fragment';
   if (target.startsWith('/')) return undefined;
   const server = ABSOLUTE.exec(target)?.[1];
   if (server === undefined) return 'must begin with a slash, or be an http or https URL';

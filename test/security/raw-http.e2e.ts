@@ -54,6 +54,8 @@ const cases: readonly (readonly [what: string, bytes: () => string, status?: num
   ['a whole URL with a name and password', () => get(`GET http://a:b@a${read.path} HTTP/1.1`)],
   ['a URL of another kind', () => get(`GET ftp://a${read.path} HTTP/1.1`)],
   ['a path without a slash', () => get('GET v1/customers HTTP/1.1')],
+  ['a fragment behind the path', () => get(`GET ${read.path.split('?')[0]}#?pageSize=1 HTTP/1.1`)],
+  ['a fragment in a whole URL', () => get('GET http://a#/v1/customers HTTP/1.1')],
   ['a control character in the path', () => get('GET /v1/customers?channelCode=\x01 HTTP/1.1')],
   ['a read with a body', () => get(`GET ${read.path} HTTP/1.1`, `Host: a\r\nContent-Length: 10\r\n`) + BODY],
   ['a chunk size that overflows', () => post(CHUNKS, `1000000000000000a\r\n${BODY}\r\n0\r\n\r\n`)],
