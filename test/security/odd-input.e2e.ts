@@ -155,6 +155,11 @@ describe('S22 what is not what it should be:', () => {
       await Promise.all(
         requests.flatMap(([url, text]) => [0, 5, 40].map((afterMs) => breakOff(url, text, ending, afterMs))),
       );
+    for (const gauge of ['gateway_requests_in_flight', 'gateway_request_body_bytes'])
+      await until(`${gauge} is 0`, async () => {
+        const metrics = await fetch(`${gateway.managementUrl}/metrics`);
+        return (await metrics.text()).includes(`\n${gauge} 0\n`);
+      });
     await expectAlive();
   });
 
