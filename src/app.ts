@@ -12,6 +12,7 @@ import { PublicTls, tlsOptions } from './http/public-tls.ts';
 import { serverLimits } from './http/server-limits.ts';
 import { withoutPublicPath } from './http/public-path.ts';
 import { RequestHooks } from './http/request-hooks.ts';
+import { RequestLog } from './http/request-log.ts';
 import { createLog, faultLog, Log, NestLog } from './observability/log.ts';
 import { ManagementListener } from './observability/management.listener.ts';
 import { serveEstatePage } from './estate/estate-page.ts';
@@ -53,7 +54,7 @@ export async function buildApp(
     routerOptions: { maxParamLength: serverLimits.http.maxHeaderSize },
     // The router refuses no path that the limits above let through. If it did, the request would pass without its hooks.
     frameworkErrors: (_error: unknown, { raw }: FastifyRequest) => void raw.socket.destroy(),
-    clientErrorHandler: answerBadHttp,
+    clientErrorHandler: answerBadHttp((...refusal) => app.get(RequestLog).refused(...refusal)),
   });
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.with(config, log), adapter, {
     bodyParser: false,

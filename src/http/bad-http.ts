@@ -8,10 +8,16 @@ import { cutOff, firstResponse, giveUp, isGivenUp, MAX_URL, TOO_LATE } from './s
 /** The time for which the gateway discards the bytes that a client still sends after a refusal, until the client reads the response. */
 const LINGER_MS = 5_000;
 
-/** Answers bytes that are no valid HTTP request, and closes the connection. */
-export const answerBadHttp = edge('bad request', badHttp, (_, socket) => socket.destroy());
+/** Writes the line of a response that belongs to no request. */
+type Tell = (requestId: string, problem: ProblemException) => void;
 
-function badHttp(error: HttpFault, socket: Socket): void {
+/** Returns the function that answers bytes that are no valid HTTP request, and closes the connection. */
+export function answerBadHttp(tell: Tell): (error: HttpFault, socket: Socket) => void {
+  const answer = (error: HttpFault, socket: Socket) => badHttp(error, socket, tell);
+  return edge('bad request', answer, (_, socket) => socket.destroy());
+}
+
+function badHttp(error: HttpFault, socket: Socket, tell: Tell): void {
   if (isGivenUp(socket) && isAboutRequest(error)) return;
   // If the process was blocked, it reads the bytes of that time in this turn of the event loop.
   if (error.code === TOO_SLOW && socket.bytesRead === 0) {
@@ -19,18 +25,23 @@ function badHttp(error: HttpFault, socket: Socket): void {
     return;
   }
   giveUp(socket);
-  answerInTurn(error, socket);
+  answerInTurn(error, socket, tell);
 }
 
 const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 type HttpFault = Error & { readonly code?: string; readonly rawPacket?: unknown };
 
-function answerInTurn(error: HttpFault, socket: Socket): void {
+function answerInTurn(error: HttpFault, socket: Socket, tell: Tell): void {
   const response = firstResponse(socket);
+  const refuseWith = (problem: ProblemException): void => {
+    const requestId = refuse(socket, problem, response);
+    // A request of which only a part has arrived has a line of its own.
+    if (!response) tell(requestId, problem);
+  };
   // A client must not mistake this for the response to a running request, which may be an order.
   if (response?.req.complete && socket.writable) {
-    const closed = edge('bad request', () => answerInTurn(error, socket));
+    const closed = edge('bad request', () => answerInTurn(error, socket, tell));
     response.once('close', closed);
     return;
   }
@@ -38,17 +49,13 @@ function answerInTurn(error: HttpFault, socket: Socket): void {
   // A client that has sent nothing gets no response. It may have connected in advance, and would read it as the response to its first
   // request.
   if (!socket.writable || socket.bytesRead === 0) socket.destroy();
-  else if (error.code !== TOO_SLOW) refuse(socket, problemOf(error), response);
+  else if (error.code !== TOO_SLOW) refuseWith(problemOf(error));
   // The body has arrived, but the process had no time to read it.
   else if (response && response.req.readableLength > 0) {
-    refuse(socket, new ProblemException('overloaded'), response);
+    refuseWith(new ProblemException('overloaded'));
     response.req.resume();
   } else {
-    refuse(
-      socket,
-      new ProblemException('validation-failed', { detail: TOO_LATE, retryable: true }),
-      response,
-    );
+    refuseWith(new ProblemException('validation-failed', { detail: TOO_LATE, retryable: true }));
     socket.destroySoon();
   }
 }
@@ -71,9 +78,9 @@ function problemOf({ code, rawPacket }: HttpFault): ProblemException {
   }
 }
 
-/** Writes on the socket itself, because Node has made no response object. */
-function refuse(socket: Socket, problem: ProblemException, response: ServerResponse | undefined): void {
-  const requestId = randomUUID();
+/** Writes on the socket itself, because Node has made no response object. Returns the id of the request in the response. */
+function refuse(socket: Socket, problem: ProblemException, response: ServerResponse | undefined): string {
+  const requestId = String(response?.req.headers['x-request-id'] ?? randomUUID());
   const body = problem.bodyFor(requestId);
   if (response) cutOff(response.req, body.status);
   const text = JSON.stringify(body);
@@ -83,4 +90,5 @@ function refuse(socket: Socket, problem: ProblemException, response: ServerRespo
   );
   const end = edge('lingering connection', () => socket.destroy());
   setTimeout(end, LINGER_MS).unref();
+  return requestId;
 }

@@ -77,6 +77,8 @@ export class RequestHooks {
     request.stages = beginStages(request);
     const { requestId, atEnd } = request.stages.arrived;
     void reply.header('x-request-id', requestId);
+    // If the rest of the request is not valid HTTP, its refusal has the same id.
+    request.raw.headers['x-request-id'] = requestId;
     // All functions share one listener, because each further listener costs a microsecond.
     atEnd.push(left, this.admission.enter());
     const ended = edge('end of a request', () => {

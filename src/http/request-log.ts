@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { logFields, type ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
 import { audit } from './audit.ts';
 import { unsentStatus } from './server-limits.ts';
@@ -45,4 +46,14 @@ export class RequestLog {
       `${operation} ${statusCode}`,
     );
   });
+
+  /** Writes the line of a refusal of bytes that are no request, and counts it. */
+  refused(requestId: string, problem: ProblemException): void {
+    const { status } = problem.body;
+    this.metrics.request('none', status, undefined);
+    this.log.info(
+      { event: 'request', requestId, operation: 'none', status, ...logFields(problem) },
+      `none ${status}`,
+    );
+  }
 }

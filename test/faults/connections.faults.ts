@@ -68,8 +68,8 @@ function startSlow() {
     nothing: converse(url(), ''),
     header: converse(url(), `${LIVE}X-Slow: `, { after: drip('a') }),
     second: converse(url(), `${LIVE}\r\nGET /health/l`, { after: drip('i') }),
-    body: converse(url(), post('Content-Length: 1000\r\n\r\n{'), { after: drip(' ') }),
-    silentBody: converse(url(), post('Content-Length: 1000\r\n\r\n{')),
+    body: converse(url(), post('X-Request-Id: body\r\nContent-Length: 1000\r\n\r\n{'), { after: drip(' ') }),
+    silentBody: converse(url(), post('X-Request-Id: silentBody\r\nContent-Length: 1000\r\n\r\n{')),
     reader,
     patient: reader.then(patientOrder),
     unread: unreadOrder(),
@@ -147,6 +147,7 @@ describe('a slow caller', () => {
           body: {
             outcome: 'not_processed',
             retryable: true,
+            requestId: which,
             detail: expect.stringMatching(/in time: its headers have 4 s, all of it has 9 s/),
           },
         },

@@ -86,6 +86,11 @@ describe('K24 bytes that are not valid HTTP', () => {
       ]);
       expect(closed).toBe(true);
       expect(await sandbox.calls()).toEqual([]);
+      const id = String(answers[0]?.body['requestId']);
+      const lines = (await gateway.log()).filter((line) => line.includes(id));
+      expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+        { event: 'request', operation: 'none', status },
+      ]);
     },
   );
 
