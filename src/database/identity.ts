@@ -31,7 +31,7 @@ const MAKE = sql`
   INSERT INTO identities (platform, identity, confirmed_at) VALUES (:platform, :identity, 0) ON CONFLICT DO NOTHING`;
 const MAKE_NUMBERS = sql`
   INSERT INTO numbers (platform, name, value) SELECT CAST(:platform AS text), numbered.name, 0
-  FROM ${rows('numbered', { name: 'text' })} WHERE true ON CONFLICT DO NOTHING`;
+  FROM ${rows('numbered', { name: 'text' })} WHERE true ORDER BY numbered.name ON CONFLICT DO NOTHING`;
 const LOCK = sql`SELECT 1 AS one FROM identities WHERE platform = :platform ${FOR_UPDATE}`;
 const SET_LOST = sql`
   UPDATE identities SET lost_at = coalesce(lost_at, ${NOW}), lost_seen = :seen WHERE platform = :platform`;

@@ -37,7 +37,7 @@ const LATER = either(
 );
 const NOTE = sql`
   INSERT INTO estate_written (platform, key, until_at)
-  SELECT CAST(:platform AS text), key, ${NOW} + for_ms FROM ${rows('noted', { key: 'text', forMs: 'bigint' })} WHERE true
+  SELECT CAST(:platform AS text), key, ${NOW} + for_ms FROM ${rows('noted', { key: 'text', forMs: 'bigint' })} WHERE true ORDER BY key
   ON CONFLICT (platform, key) DO UPDATE SET until_at = ${LATER}`;
 const WRITTEN = sql`
   SELECT key, until_at AS "until" FROM estate_written
@@ -135,10 +135,11 @@ const FIRST_DUE = sql`
 // If another process has told one of these rows, the step runs again.
 const TELL = sql`
   INSERT INTO estate_told (platform, ${columnNames(TOLD)})
-  SELECT CAST(:platform AS text), ${columnNames(TOLD)} FROM ${rows('told', TOLD)}`;
+  SELECT CAST(:platform AS text), ${columnNames(TOLD)} FROM ${rows('told', TOLD)} ORDER BY ${columnNames(TOLD)}`;
 const TELL_NOBODY = sql`
   INSERT INTO estate_told (platform, ${columnNames(TOLD)})
   SELECT own.platform, own.enterprise, own.asset_id, own.row_key, own.ends_at, distances.days ${endings(sql`own.enterprise = :enterprise`)}
+  ORDER BY own.asset_id, own.row_key, own.ends_at, distances.days
   ON CONFLICT DO NOTHING`;
 
 /** Marks the endings of an enterprise as told. Runs at the end of its first reading, which makes no events. */

@@ -142,7 +142,8 @@ const ADD_ROWS = sql`
   SELECT CAST(:platform AS text), CAST(:enterprise AS text), ${columnNames(ROW)} FROM ${rows('added', ROW)}`;
 const ADD_KEYS = sql`
   INSERT INTO estate_keys (platform, enterprise, ${columnNames(KEY)})
-  SELECT CAST(:platform AS text), CAST(:enterprise AS text), ${columnNames(KEY)} FROM ${rows('keys', KEY)} WHERE true ON CONFLICT DO NOTHING`;
+  SELECT CAST(:platform AS text), CAST(:enterprise AS text), ${columnNames(KEY)} FROM ${rows('keys', KEY)} WHERE true
+  ORDER BY ${columnNames(KEY)} ON CONFLICT DO NOTHING`;
 const THESE = sql`
   ${OF_ENTERPRISE} AND ${amongTexts(sql`asset_id`, sql`:old`)}`;
 const DROP = [

@@ -10,10 +10,11 @@ export interface HeldTask {
 }
 
 const EARLIER = either(sql`LEAST(tasks.due_at, excluded.due_at)`, sql`min(tasks.due_at, excluded.due_at)`);
+/** The rows are sorted in the same way in every transaction, so that no two transactions wait for each other. */
 const ADD = sql`
   INSERT INTO tasks (platform, kind, name, due_at, calls, attempt, lease_until)
   SELECT CAST(:platform AS text), CAST(:kind AS text), name, coalesce(due_at, ${NOW}), 1, '', 0
-  FROM ${rows('added', { name: 'text', dueAt: 'bigint' })} WHERE true
+  FROM ${rows('added', { name: 'text', dueAt: 'bigint' })} WHERE true ORDER BY name
   ON CONFLICT (platform, kind, name) DO UPDATE SET due_at = ${EARLIER}, calls = tasks.calls + 1`;
 
 /** A task to add. `dueAt` is in ms by the clock of the database; without it, the task is due at once. */

@@ -71,6 +71,15 @@ it('no name is exported by two files of src: one word means one thing', () => {
   expect(twice).toEqual([]);
 });
 
+it('a statement that puts rows of a list over others names their order: no two transactions wait for each other', () => {
+  const unsorted = globSync('src/**/*.ts').flatMap((path) =>
+    [...readFileSync(path, 'utf8').matchAll(/INSERT INTO (\w+)[^`]*\bSELECT\b[^`]*\bON CONFLICT\b/g)]
+      .filter(([statement]) => !/\bORDER BY\b[^`]*\bON CONFLICT\b/.test(statement))
+      .map(([, table]) => `${path}: ${table}`),
+  );
+  expect(unsorted).toEqual([]);
+});
+
 it('one file declares what the requests of Fastify have in addition: no import would show who uses another', () => {
   const declaring = globSync('{src,sandbox}/**/*.ts').filter((path) =>
     readFileSync(path, 'utf8').includes("declare module 'fastify'"),

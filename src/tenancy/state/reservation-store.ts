@@ -68,8 +68,8 @@ interface Uses {
 const reserve: Step<{ readonly caller: string; readonly assetNums: readonly string[] }, undefined> = {
   name: 'reserve numbers',
   repeatable: true,
-  look: ([{ caller }]) => [COUNT.with({ caller })],
-  decide: ([{ caller, assetNums }], [counted], now) => {
+  look: ([{ caller }]) => [lockNumbers(caller), COUNT.with({ caller })],
+  decide: ([{ caller, assetNums }], [, counted], now) => {
     const numbers = numbersOf(assetNums);
     const mayBeFull = Number(counted?.[0]?.['count']) + numbers.length > MAX_RESERVATIONS;
     return {
