@@ -4,10 +4,11 @@ import { taggedWith } from '../operation/response.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import type { CallContext } from '../request/call-context.ts';
 import { ifShown } from '../upstream/if-shown.ts';
+import type { OperationName } from '../upstream/operations.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { nothing } from '../upstream/wire/reader.ts';
-import { type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
+import { type CameList, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
 import type { WireLoan } from '../upstream/wire/member.ts';
 import { toAssetProducts } from './asset-products.mapper.ts';
 import type { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
@@ -54,11 +55,14 @@ export class MemberAssetsService {
   ): Promise<AssetNumPageDto> {
     // A missing owner must not mark a number as free, or hide it from the member who has it.
     const fields = fieldsOf<NumberField>(NUMBER_FILTERS, wanted);
-    const assetNums =
-      fields.length === 0
-        ? await this.allAssetNums(call, enterpriseGlobalId)
-        : await this.wholeAssetNums(call, enterpriseGlobalId, { fields });
-    const shown = assetNums.filter((each) => isWanted(each, wanted));
+    const list = await this.#assetNums(call, enterpriseGlobalId);
+    const { free, online } = wanted;
+    const shown = shownFrom('listAssetNums', list, fields).filter(
+      (each) =>
+        isWanted(each, wanted) &&
+        (free === undefined || free === isFree(each)) &&
+        (online === undefined || online === (each.online === true)),
+    );
     return wanted.memberGlobalId === undefined ? pageOf(shown, wanted) : pageOfMember(shown, wanted);
   }
 
@@ -67,25 +71,13 @@ export class MemberAssetsService {
     enterpriseGlobalId: string,
     wanted: ListLentLocksQuery,
   ): Promise<LentLockPageDto> {
-    const { lent, memberGlobalId } = wanted;
     const fields = fieldsOf<LockField>(LOCK_FILTERS, wanted);
-    const locks =
-      fields.length === 0
-        ? (await this.#lentLocks(call, enterpriseGlobalId)).items
-        : await this.wholeLentLocks(call, enterpriseGlobalId, { fields });
+    const list = await this.#lentLocks(call, enterpriseGlobalId);
+    const locks = shownFrom('listLentLocks', list, fields);
     return pageOf(
-      locks.filter(
-        (lock) =>
-          (lent === undefined || lent === (lock.lent === true)) &&
-          (memberGlobalId === undefined || memberGlobalId === lock.memberGlobalId),
-      ),
+      locks.filter((lock) => isWanted(lock, wanted)),
       wanted,
     );
-  }
-
-  /** Returns all asset numbers of an enterprise, to show them. */
-  async allAssetNums(call: CallContext, enterpriseGlobalId: string): Promise<readonly AssetNumDto[]> {
-    return (await this.#assetNums(call, enterpriseGlobalId)).items;
   }
 
   /** Returns all asset numbers of an enterprise, for a decision by `fields`. `fresh` bypasses the cache. */
@@ -101,14 +93,14 @@ export class MemberAssetsService {
     return wholeOf('listAssetNums', list, ['assetNum', ...fields]);
   }
 
-  /** Returns all lent locks of an enterprise, for a decision by their numbers and `fields`. `fresh` bypasses the cache. */
+  /** Returns all lent locks of an enterprise, for a decision by their numbers. `fresh` bypasses the cache. */
   async wholeLentLocks(
     call: CallContext,
     enterpriseGlobalId: string,
-    { fresh, fields = [] }: { readonly fresh?: boolean; readonly fields?: readonly LockField[] } = {},
+    { fresh }: { readonly fresh?: boolean } = {},
   ): Promise<WholeList<LentLockDto>> {
     const list = await this.#lentLocks(call, enterpriseGlobalId, fresh);
-    return wholeOf('listLentLocks', list, ['assetNum', ...fields]);
+    return wholeOf('listLentLocks', list, ['assetNum']);
   }
 
   /** Fetches the asset numbers once for all filters, pages and decisions. */
@@ -181,14 +173,22 @@ function fieldsOf<Field extends string>(
   );
 }
 
+/** Returns the items of a list. If filters decide by `fields`, the list has to be whole for them. */
+function shownFrom<T, Field extends string>(
+  operation: OperationName,
+  list: CameList<T, Field | 'assetNum'>,
+  fields: readonly Field[],
+): readonly T[] {
+  return fields.length === 0 ? list.items : wholeOf(operation, list, ['assetNum', ...fields]);
+}
+
+/** True if the number or lock passes the filters that both lists have. */
 function isWanted(
-  assetNum: AssetNumDto,
-  { memberGlobalId, free, lent, online }: ListAssetNumsQuery,
+  { memberGlobalId, lent }: AssetNumDto | LentLockDto,
+  wanted: Pick<ListLentLocksQuery, 'memberGlobalId' | 'lent'>,
 ): boolean {
   return (
-    (memberGlobalId === undefined || memberGlobalId === assetNum.memberGlobalId) &&
-    (free === undefined || free === isFree(assetNum)) &&
-    (lent === undefined || lent === (assetNum.lent === true)) &&
-    (online === undefined || online === (assetNum.online === true))
+    (wanted.memberGlobalId === undefined || wanted.memberGlobalId === memberGlobalId) &&
+    (wanted.lent === undefined || wanted.lent === (lent === true))
   );
 }
