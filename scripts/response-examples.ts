@@ -22,8 +22,6 @@ const TICK_MS = 20;
 const PAGE_SIZE = 2;
 /** The size of a page of events. Events of orders that a slow machine was too late for lie between those of the example. */
 const PAGE_OF_EVENTS = 100;
-/** The job of the demo, as the document names it. */
-const EXAMPLE_JOB = 'qMPWvUsoAeaDlpuX96LUZA';
 
 type Examples = Record<string, Record<string, unknown>>;
 
@@ -261,9 +259,10 @@ async function collect(
         'x-session-id': (session.body as { sessionId: string }).sessionId,
       };
       const asked = change(usual, bodies);
-      const path = asked.path.includes(EXAMPLE_WEBHOOK)
-        ? asked.path.replace(EXAMPLE_WEBHOOK, await newWebhook(document, send))
-        : asked.path;
+      let { path } = asked;
+      if (path.includes(EXAMPLE_JOB)) path = path.replace(EXAMPLE_JOB, await jobOfDemo(send));
+      if (path.includes(EXAMPLE_WEBHOOK))
+        path = path.replace(EXAMPLE_WEBHOOK, await newWebhook(document, send));
       const { status, body } = await send({ ...asked, path, ...(headers && { headers }) });
       if (status >= 300)
         throw new Error(
@@ -310,8 +309,17 @@ function requestOf(method: string, template: string, operation: Operation): Sent
   };
 }
 
+/** Replaces the id of a job in the document. */
+const EXAMPLE_JOB = 'example-job';
 /** Replaces an id that `createWebhook` returns, in the document. */
 const EXAMPLE_WEBHOOK = 'example-webhook';
+
+/** Returns the id of the oldest job, which the demo has made. */
+async function jobOfDemo(send: (sent: Sent) => Promise<{ body: unknown }>): Promise<string> {
+  const { body } = await send({ method: 'GET', path: '/v1/jobs' });
+  const { items } = body as { items: { jobId: string }[] };
+  return items.at(-1)?.jobId ?? '';
+}
 
 async function newWebhook(
   document: Document,

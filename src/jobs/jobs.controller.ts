@@ -3,14 +3,9 @@ import { ApiExtraModels, ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CallerAuthentication } from '../caller/caller-authentication.ts';
 import { ImportedMemberDto } from '../member/dto/member.dto.ts';
+import { linksTo } from '../operation/openapi/links.ts';
 import { Operation } from '../operation/operation.decorator.ts';
-import {
-  Call,
-  HeaderValue,
-  IdempotencyKey,
-  type RequestFile,
-  UploadedFile,
-} from '../request/request-stages.ts';
+import { Call, HeaderValue, type RequestFile, UploadedFile } from '../request/request-stages.ts';
 import { Watchers } from '../operation/watchers.ts';
 import { type CallContext, isGranted } from '../request/call-context.ts';
 import {
@@ -27,6 +22,11 @@ import { ImportsService } from './member-imports/imports.service.ts';
 import { ROW_TYPES, rowStream, whileGranted } from '../operation/row-stream.ts';
 
 const READ_SCOPE = 'members:read';
+const ofList = linksTo(
+  ['getJob', 'watchJob', 'getJobRows', 'retryJob', 'cancelJob'],
+  'path.jobId',
+  '/items/0/jobId',
+);
 const ROW_COLUMNS = ['row', 'account', 'status', 'code', 'message', 'memberGlobalId'] as const;
 
 @ApiTags('Jobs')
@@ -47,7 +47,9 @@ export class JobsController {
     effect: 'read',
     scope: READ_SCOPE,
     paged: true,
-    success: [{ status: 200, description: 'One page; empty after the last page', type: JobPageDto }],
+    success: [
+      { status: 200, description: 'One page; empty after the last page', type: JobPageDto, links: ofList },
+    ],
   })
   @Get()
   listJobs(@Call() call: CallContext, @Query() query: ListJobsQuery): Promise<JobPageDto> {
@@ -166,10 +168,9 @@ export class JobsController {
     @Call() call: CallContext,
     @Param() { jobId }: JobPath,
     @UploadedFile() file: RequestFile | undefined,
-    @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<JobDto> {
     const job = await this.jobs.find(jobId, call.caller.grants);
-    return this.imports.retryJob(job, this.jobs.results(job), { call, file, idempotencyKey });
+    return this.imports.retryJob(job, this.jobs.results(job), { call, file });
   }
 
   @Operation({

@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
 import { PageQuery } from '../operation/page.dto.ts';
+import { linksTo } from '../operation/openapi/links.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { Call } from '../request/request-stages.ts';
 import type { CallContext } from '../request/call-context.ts';
@@ -23,14 +24,6 @@ import { WebhooksService } from './webhooks.service.ts';
 
 const READING = ['getWebhook', 'listDeliveries', 'redeliver'];
 const CHANGING = ['updateWebhook', 'rotateWebhookSecret', 'testWebhook', 'deleteWebhook'];
-/** Names the later operations that take a parameter from the response. */
-const linksTo = (operationIds: readonly string[], parameter: string, pointer: string) =>
-  Object.fromEntries(
-    operationIds.map((operationId) => [
-      operationId,
-      { operationId, parameters: { [parameter]: `$response.body#${pointer}` } },
-    ]),
-  );
 const ofNew = linksTo([...READING, ...CHANGING], 'path.webhookId', '/webhookId');
 const ofList = linksTo(READING, 'path.webhookId', '/items/0/webhookId');
 const ofDeliveries = linksTo(['redeliver'], 'path.eventId', '/items/0/eventId');

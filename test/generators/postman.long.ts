@@ -32,7 +32,6 @@ let folder: string;
 beforeAll(async () => {
   const all = { enterprises: ['*'], channels: ['*'], users: ['*'] };
   gateway = await TestGateway.start(sandbox, { WEBHOOK_HOSTS: '127.0.0.1', ESTATE_REFRESH: '6h' }, [
-    // As in the demo: a job's id comes of its caller and key.
     { name: 'demo', scopes: [...scopes], ...all },
   ]);
   folder = mkdtempSync(join(tmpdir(), 'gateway-postman-'));

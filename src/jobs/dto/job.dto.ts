@@ -20,8 +20,6 @@ import {
 import { KEPT_MS } from '../store/stored-job.ts';
 import { type CellForm, cellForms } from '../../operation/row-stream.ts';
 
-/** The job of the demo. Its id is made of its caller and its `Idempotency-Key` (scripts/demo-state.ts). */
-const EXAMPLE_JOB = 'qMPWvUsoAeaDlpuX96LUZA';
 const CELLS = { description: 'Without effect on NDJSON. `text` is not for programs, nor to import again' };
 const MAX_DELETES = 1_000_000;
 
@@ -51,7 +49,7 @@ export class ImportQuery {
 }
 
 export class JobPath {
-  @PathId({ example: EXAMPLE_JOB })
+  @PathId({ example: 'example-job' })
   @Names('filter')
   jobId!: string;
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ImportConfig } from '../../config/app-config.ts';
 import { sameCase } from '../../member/account-suffix.ts';
@@ -27,7 +27,6 @@ import type { KnownMember } from './known-members.ts';
 import { MemberDirectory } from './member-directory.ts';
 import { RowPlanner } from './row-plan.ts';
 
-const ID_BYTES = 16;
 /** The divisor of a file's length. Its rows are packed, so they take at most this part of it in the store. */
 const PART_OF_FILE = 2;
 /** The statuses of rows that a retry may send again. */
@@ -41,7 +40,6 @@ export interface ImportRequest {
   readonly call: CallContext;
   readonly enterpriseGlobalId: string;
   readonly file: RequestFile | undefined;
-  readonly idempotencyKey: string | undefined;
 }
 
 /** Accepts files. It first reserves space, then reads and checks the rows, and only then makes a job. */
@@ -62,7 +60,7 @@ export class ImportsService {
 
   async #dryRun(dryRun: DryRun, request: ImportRequest, options: ImportOptions): Promise<never> {
     const { enterpriseGlobalId } = request;
-    assertReserved(await this.store.reserve(this.#roomOf(request, randomId(), randomId()), true), true);
+    assertReserved(await this.store.reserve(this.#roomOf(request), true), true);
     const file = await this.#read(request, options.mode);
     const { plan, deleted } = await this.#plan(request, file, options);
     for (const { memberGlobalId, account } of deleted)
@@ -97,10 +95,8 @@ export class ImportsService {
     wanted?: ReadonlySet<string>,
   ): Promise<JobDto> {
     const { call, enterpriseGlobalId } = request;
-    const jobId = await this.#newId(request, wanted ? 'retryJob' : 'importMembers');
-    const owner = randomId();
-    const named = { jobId, enterpriseGlobalId, caller: call.caller.name };
-    const room = this.#roomOf(request, jobId, owner);
+    const room = this.#roomOf(request);
+    const { jobId, caller } = room;
     assertReserved(await this.store.reserve(room));
     let made: JobRecord | 'unknown';
     try {
@@ -108,8 +104,7 @@ export class ImportsService {
       if (options.deletes) await this.#plan(request, file, options);
       assertReserved(await this.store.reserve(room));
       const definition: JobDefinition = {
-        ...named,
-        isScoped: this.users.hasScope(named.caller),
+        ...{ jobId, enterpriseGlobalId, caller, isScoped: this.users.hasScope(caller) },
         user: jobUserOf(call),
         requestId: call.requestId,
         trace: call.trace,
@@ -117,16 +112,16 @@ export class ImportsService {
       };
       made = await this.store.create(room, definition, file.chunks, file.rows);
     } catch (error) {
-      await this.store.release(jobId, owner).catch(() => undefined);
+      await this.store.release(jobId).catch(() => undefined);
       throw error;
     }
     if (made === 'unknown') throw doubtful(jobId);
     return toJob(made);
   }
 
-  #roomOf({ call, enterpriseGlobalId, file }: ImportRequest, jobId: string, owner: string): Reservation {
+  #roomOf({ call, enterpriseGlobalId, file }: ImportRequest): Reservation {
     const bytes = Math.ceil((file?.length ?? this.config.maxBytes) / PART_OF_FILE);
-    return { jobId, owner, enterpriseGlobalId, caller: call.caller.name, bytes };
+    return { jobId: randomUUID(), enterpriseGlobalId, caller: call.caller.name, bytes };
   }
 
   #read(
@@ -172,29 +167,6 @@ export class ImportsService {
     const deleted = surplus(members, planner, options, jobUserOf(call).username);
     return { plan: { ...plan, delete: deleted.map(({ account }) => account), impossible }, deleted };
   }
-
-  /**
-   * Makes the id of a job. It is derived from the `Idempotency-Key`, if there is one, so that the examples of the document can name an
-   * existing job. Two callers may choose the same key, so the id also depends on the rest of the request.
-   */
-  async #newId(
-    { call, enterpriseGlobalId, idempotencyKey }: ImportRequest,
-    operation: string,
-  ): Promise<string> {
-    if (idempotencyKey === undefined) return randomId();
-    const named = JSON.stringify([call.caller.name, enterpriseGlobalId, operation, idempotencyKey]);
-    const known = jobIdOf(createHash('sha256').update(named).digest());
-    return (await this.store.read(known)) ? randomId() : known;
-  }
-}
-
-function randomId(): string {
-  return jobIdOf(randomBytes(ID_BYTES));
-}
-
-/** Makes an id of the first bytes. It has no dash at its beginning, because a command line would read it as an option. */
-export function jobIdOf(bytes: Buffer): string {
-  return bytes.subarray(0, ID_BYTES).toString('base64url').replace(/^-/, '_');
 }
 
 function optionsOf({ mode, deleteMissing, maxDeletes, keep }: ImportQuery): ImportOptions {

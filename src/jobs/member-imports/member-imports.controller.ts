@@ -4,13 +4,7 @@ import { ImportedMemberDto, MemberDto } from '../../member/dto/member.dto.ts';
 import { MemberSearch } from '../../member/member-search.ts';
 import { EnterprisePath } from '../../operation/enterprise-path.dto.ts';
 import { Operation } from '../../operation/operation.decorator.ts';
-import {
-  Call,
-  HeaderValue,
-  IdempotencyKey,
-  type RequestFile,
-  UploadedFile,
-} from '../../request/request-stages.ts';
+import { Call, HeaderValue, type RequestFile, UploadedFile } from '../../request/request-stages.ts';
 import type { CallContext } from '../../request/call-context.ts';
 import { ExportQuery, ImportQuery, JobDto, jobLocation } from '../dto/job.dto.ts';
 import { ImportsService } from './imports.service.ts';
@@ -70,9 +64,8 @@ export class MemberImportsController {
     @Param() { enterpriseGlobalId }: EnterprisePath,
     @Query() query: ImportQuery,
     @UploadedFile() file: RequestFile | undefined,
-    @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<JobDto> {
-    return this.imports.importMembers({ call, enterpriseGlobalId, file, idempotencyKey }, query);
+    return this.imports.importMembers({ call, enterpriseGlobalId, file }, query);
   }
 
   @Operation({

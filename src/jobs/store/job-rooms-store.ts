@@ -1,5 +1,5 @@
 import { rowsAs } from '../../database/engine.ts';
-import { FOR_UPDATE, NOW, sql } from '../../database/sql.ts';
+import { NOW, sql } from '../../database/sql.ts';
 import { locked, raise, type Step } from '../../database/step.ts';
 import { addTasks } from '../../tasks/task-store.ts';
 import type { JobDefinition, JobRecord } from './job-record.ts';
@@ -19,7 +19,6 @@ export const IMPORT = 'import';
 const OPEN = sql`
   SELECT ${JOB_FIELDS} FROM jobs
   WHERE platform = :platform AND finished_at IS NULL AND (state <> 'reserved' OR created_at > (SELECT ${NOW}) - CAST(:reservedMs AS bigint))`;
-const OWN = sql`SELECT ${JOB_FIELDS} FROM jobs WHERE ${OF_JOB} ${FOR_UPDATE}`;
 const ROOM = sql`
   SELECT CAST(coalesce(sum(bytes), 0) AS bigint) AS bytes FROM jobs
   WHERE platform = :platform AND created_at > (SELECT ${NOW}) - CAST(:keptMs AS bigint)
@@ -27,9 +26,8 @@ const ROOM = sql`
 const RESERVE = sql`
   INSERT INTO jobs (platform, job_id, state, owner, enterprise, caller, bytes, definition, total, chunks, counts, prepared, cancelled,
     version, created_at, changed_at)
-  VALUES (:platform, :jobId, 'reserved', :owner, :enterprise, :caller, :bytes, '', 0, 0, '[]', 0, 0, 0, :now, :now)
-  ON CONFLICT (platform, job_id) DO UPDATE SET owner = excluded.owner, enterprise = excluded.enterprise, caller = excluded.caller,
-    bytes = excluded.bytes, created_at = excluded.created_at`;
+  VALUES (:platform, :jobId, 'reserved', '', :enterprise, :caller, :bytes, '', 0, 0, '[]', 0, 0, 0, :now, :now)
+  ON CONFLICT (platform, job_id) DO UPDATE SET created_at = excluded.created_at`;
 const DROP_CHUNKS = sql`DELETE FROM job_chunks WHERE ${OF_JOB}`;
 const DROP_JOB = sql`DELETE FROM jobs WHERE ${OF_JOB}`;
 
@@ -45,43 +43,33 @@ const RESERVED: Reserved = { kind: 'reserved' };
 export const reserve: Step<Wanted, Reserved> = {
   name: 'reserve the room of an import',
   repeatable: true,
-  look: ([wanted]) => [
+  look: () => [
     locked('imports', 'alone'),
     OPEN.with({ reservedMs: RESERVED_MS }),
-    OWN.with({ jobId: wanted.jobId }),
     ROOM.with({ reservedMs: RESERVED_MS, keptMs: KEPT_MS }),
   ],
-  decide: ([wanted], [, open, own, room], now) => {
-    const { jobId, owner, enterpriseGlobalId: enterprise, caller, bytes } = wanted;
-    const there = rowOf(own, jobId);
-    const result = refusalOf(wanted, rowsAs<JobRow>(open), there, Number(room?.[0]?.['bytes']), now);
+  decide: ([wanted], [, open, room], now) => {
+    const { jobId, enterpriseGlobalId: enterprise, caller, bytes } = wanted;
+    const result = refusalOf(wanted, rowsAs<JobRow>(open), Number(room?.[0]?.['bytes']));
     if (result || wanted.isDryRun) return { results: () => [result ?? RESERVED] };
-    const isTaken = there !== undefined && there.owner !== owner;
     return {
-      writes: [
-        ...(isTaken ? [DROP_CHUNKS.with({ jobId })] : []),
-        RESERVE.with({ jobId, owner, enterprise, caller, bytes, now }),
-      ],
+      writes: [RESERVE.with({ jobId, enterprise, caller, bytes, now })],
       results: () => [RESERVED],
     };
   },
 };
 
 function refusalOf(
-  { jobId, owner, enterpriseGlobalId, caller, bytes, limit }: Wanted,
+  { jobId, enterpriseGlobalId, caller, bytes, limit }: Wanted,
   open: readonly JobRow[],
-  there: JobRow | undefined,
   used: number,
-  now: number,
 ): Reserved | undefined {
-  const isOver = there !== undefined && isGone(there, now);
-  if (there && !isOver && there.owner !== owner) return { kind: 'in-progress', jobId };
   const others = open.filter((each) => each.jobId !== jobId);
   const same = others.find((each) => each.enterprise === enterpriseGlobalId);
   if (same) return { kind: 'in-progress', jobId: same.jobId };
   if (others.filter((each) => each.caller === caller).length >= MAX_OF_CALLER)
     return { kind: 'full', limit: 'caller' };
-  const own = there && !isOver ? there.bytes : 0;
+  const own = open.find((each) => each.jobId === jobId)?.bytes ?? 0;
   const unfinished = others.reduce((sum, each) => sum + each.bytes, 0);
   const isFull = unfinished + bytes > limit.unfinished || used - own + bytes > limit.all;
   return isFull ? { kind: 'full', limit: 'store' } : undefined;
@@ -92,25 +80,21 @@ function isGone({ state, createdAt }: JobRow, now: number): boolean {
   return state === 'reserved' && createdAt <= now - RESERVED_MS;
 }
 
-interface OfOwner {
+interface Released {
   readonly jobId: string;
-  readonly owner: string;
-}
-
-interface Released extends OfOwner {
   readonly seal: JobSeal;
 }
 
-/** Frees the space of a file that was refused. Resolves to the job instead, if the owner has made one of the space. */
+/** Frees the space of a file that was refused. Resolves to the job instead, if the request has made one of the space. */
 export const release: Step<Released, JobRecord | undefined> = {
   name: 'release the room of an import',
   key: ({ jobId }) => jobId,
   repeatable: true,
   look: lockJobs,
   decide: (given, [found]) => {
-    const left = given.map(({ jobId, owner, seal }) => {
+    const left = given.map(({ jobId, seal }) => {
       const row = rowOf(found, jobId);
-      if (row?.owner !== owner) return { writes: [], job: undefined };
+      if (!row) return { writes: [], job: undefined };
       if (row.state !== 'reserved') return { writes: [], job: seal.record(row) };
       return { writes: [DROP_CHUNKS.with({ jobId }), DROP_JOB.with({ jobId })], job: undefined };
     });
@@ -162,7 +146,8 @@ const CREATE = sql`
     created_at = :now, changed_at = :now
   WHERE ${OF_JOB}`;
 
-interface Creation extends OfOwner {
+interface Creation {
+  readonly jobId: string;
   readonly definition: JobDefinition;
   readonly seal: JobSeal;
   readonly total: number;
@@ -181,9 +166,9 @@ export const create: Step<Creation, JobRecord | undefined> = {
   pastLoss: true,
   look: lockJobs,
   decide: (given, [found], now) => {
-    const made = given.map(({ jobId, owner, seal, total, chunks, bytes, ...rest }) => {
+    const made = given.map(({ jobId, seal, total, chunks, bytes, ...rest }) => {
       const row = rowOf(found, jobId);
-      if (row?.owner !== owner || isGone(row, now)) return { writes: [], job: undefined };
+      if (!row || isGone(row, now)) return { writes: [], job: undefined };
       if (row.state !== 'reserved') return { writes: [], job: seal.record(row) };
       const columns = { definition: seal.definition(rest.definition), total, chunks, bytes };
       const after: JobRow = {

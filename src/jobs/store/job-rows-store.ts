@@ -9,7 +9,6 @@ import { KEPT_MS } from './stored-job.ts';
 export interface JobRow {
   readonly jobId: string;
   readonly state: JobState | 'reserved';
-  readonly owner: string;
   readonly enterprise: string;
   readonly caller: string;
   readonly bytes: number;
@@ -28,7 +27,7 @@ export interface JobRow {
 }
 
 export const JOB_FIELDS = fields({
-  ...{ jobId: 'text', state: 'text', owner: 'text', enterprise: 'text', caller: 'text', bytes: 'bigint' },
+  ...{ jobId: 'text', state: 'text', enterprise: 'text', caller: 'text', bytes: 'bigint' },
   ...{ definition: 'text', problem: 'text', total: 'bigint', chunks: 'bigint', counts: 'text' },
   ...{ prepared: 'bigint', cancelled: 'bigint', version: 'bigint', createdAt: 'bigint' },
   ...{ changedAt: 'bigint', startedAt: 'bigint', finishedAt: 'bigint' },

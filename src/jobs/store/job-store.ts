@@ -77,7 +77,7 @@ export class JobStore {
   }
 
   /**
-   * Reserves space. The same owner may reserve again, to keep its space for longer. One file reserves half of the space at most, because a
+   * Reserves space. The same request may reserve again, to keep its space for longer. One file reserves half of the space at most, because a
    * file of unknown length reserves as much as the longest one, and could not be accepted otherwise. A dry run reserves nothing.
    */
   reserve(wanted: Reservation, isDryRun = false): Promise<Reserved> {
@@ -87,14 +87,14 @@ export class JobStore {
 
   /**
    * Frees the space of a file that was refused. It has no effect on a job, because the creation may have succeeded without a reply, and
-   * resolves to that job. Otherwise the creation cannot succeed any more, because it finds no space of its owner.
+   * resolves to that job. Otherwise the creation cannot succeed any more, because it finds no space.
    */
-  release(jobId: string, owner: string): Promise<JobRecord | undefined> {
-    return this.database.step(rooms.release, { jobId, owner, seal: this.#seal });
+  release(jobId: string): Promise<JobRecord | undefined> {
+    return this.database.step(rooms.release, { jobId, seal: this.#seal });
   }
 
   /**
-   * Makes a job of the space that this owner has reserved, and keeps it reserved while the rows are sent to the database. May be repeated.
+   * Makes a job of the space that this request has reserved, and keeps it reserved while the rows are sent to the database. May be repeated.
    * Resolves to `unknown` if the database does not say whether there is a job.
    */
   async create(
@@ -103,7 +103,7 @@ export class JobStore {
     chunks: readonly StoredChunk[],
     total: number,
   ): Promise<JobRecord | 'unknown'> {
-    const { jobId, owner } = room;
+    const { jobId } = room;
     const gone = () => new DatabaseUnavailable('away', new Error('the reserved room is gone'));
     let bytes = 0;
     for (let from = 0; from < chunks.length; from += CHUNKS_AT_ONCE) {
@@ -116,10 +116,10 @@ export class JobStore {
       const kept = await Promise.all(part.map((each) => this.database.step(rooms.upload, each)));
       if (kept.includes(false)) throw gone();
     }
-    const creation = { jobId, owner, definition, seal: this.#seal, total, chunks: chunks.length, bytes };
+    const creation = { jobId, definition, seal: this.#seal, total, chunks: chunks.length, bytes };
     const made = await this.database.step(rooms.create, creation).catch(async (error: unknown) => {
       if (!(error instanceof DatabaseUnavailable && error.isAway)) throw error;
-      const found = await this.release(jobId, owner).catch(() => 'unknown' as const);
+      const found = await this.release(jobId).catch(() => 'unknown' as const);
       if (!found) throw error;
       return found;
     });

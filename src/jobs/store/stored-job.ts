@@ -17,9 +17,8 @@ export interface JobRoom {
 }
 
 export interface Reservation {
+  /** The id of the job to make. It is random, so no other request can use the space. */
   readonly jobId: string;
-  /** The name of this request alone. No other request can use the space, even with the same id. */
-  readonly owner: string;
   readonly enterpriseGlobalId: string;
   readonly caller: string;
   readonly bytes: number;
