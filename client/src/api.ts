@@ -3070,7 +3070,7 @@ interface components {
         readonly RightsChange: {
             /** @description Numbers that were assigned to the member. */
             readonly assigned: readonly string[];
-            /** @description Requested numbers that the member already had. `setMemberAssetNums` leaves the member a lent lock that the request does not name, and no list has it then. */
+            /** @description Requested numbers that the member already had. A lent lock that `setMemberAssetNums` does not name stays with the member, and is in none of these lists. */
             readonly kept: readonly string[];
             /** @description Numbers that were taken from the member. */
             readonly withdrawn: readonly string[];

@@ -135,7 +135,7 @@ export class RightsChangeDto {
   assigned!: string[];
   /** Numbers that were taken from the member. */
   withdrawn!: string[];
-  /** Requested numbers that the member already had. `setMemberAssetNums` leaves the member a lent lock that the request does not name, and no list has it then. */
+  /** Requested numbers that the member already had. A lent lock that `setMemberAssetNums` does not name stays with the member, and is in none of these lists. */
   kept!: string[];
 }
 
