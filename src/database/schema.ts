@@ -201,11 +201,13 @@ const IS_THERE = either(
   sql`SELECT count(*) AS there FROM sqlite_master WHERE name = 'schema_versions'`,
 );
 const VERSION = sql`SELECT max(version) AS version FROM schema_versions`;
-/** Locks the migration for one gateway at a time, without a limit of time. */
-const LOCK = either(
-  sql`SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true), pg_advisory_xact_lock(5454365402)`,
+/** A statement begins with the limits of the ones before it, so this one cannot take the lock as well. */
+const WITHOUT_LIMITS = either(
+  sql`SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)`,
   sql`SELECT 1`,
 );
+/** Locks the migration for one gateway at a time. */
+const LOCK = either(sql`SELECT pg_advisory_xact_lock(5454365402)`, sql`SELECT 1`);
 const APPLIED = sql`INSERT INTO schema_versions (version, applied_at) VALUES (:version, :at)`;
 /** The tables of the gateway. Its schema may also have tables of others. */
 const TABLES = migrations
@@ -239,7 +241,7 @@ export class DatabaseSchema {
       await this.#mayCreate();
       // Another gateway may have made the tables before this one got the lock.
       let isOver = false;
-      const decide = ([, found]: readonly Rows[]) => {
+      const decide = ([, , found]: readonly Rows[]) => {
         const version = before > 0 ? versionIn(found) : 0;
         if (before === 0 && found?.[0]?.['there']) return undefined;
         isOver = true;
@@ -250,7 +252,7 @@ export class DatabaseSchema {
             APPLIED.with({ version: number, at: Date.now() }),
           ]);
       };
-      const look = [LOCK.with(), before > 0 ? VERSION.with() : IS_THERE.with()];
+      const look = [WITHOUT_LIMITS.with(), LOCK.with(), before > 0 ? VERSION.with() : IS_THERE.with()];
       await this.engine.transact(look, decide, { isPatient: true });
       if (isOver) return before;
     }

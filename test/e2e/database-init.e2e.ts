@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
 import { newSecret } from '../support/canary.ts';
 import { databaseInit, emptyDatabase, initEnvironment, openDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
@@ -66,6 +67,23 @@ it('There is nothing to make ready in memory, and a server that is away is named
     code: 1,
     output: expect.stringMatching(/server of DATABASE_URL does not answer \(ECONNREFUSED\)/),
   });
+});
+
+it('Two versions that are deployed at once wait for the migration of another, however long it takes', async () => {
+  const server = ended(await startPostgres());
+  const url = await server.newUrl();
+  const other = new Client(url);
+  await other.connect();
+  atEnd(() => other.end());
+  await other.query('BEGIN; SELECT pg_advisory_xact_lock(5454365402)');
+  const both = Promise.all([databaseInit(url, '--migrate'), databaseInit(url, '--migrate')]);
+  // A statement of a gateway otherwise has four seconds.
+  const WAITING = `SELECT 1 FROM pg_stat_activity
+    WHERE wait_event = 'advisory' AND clock_timestamp() - query_start > interval '5 s'`;
+  await Promise.race([both, until('both wait', async () => (await server.ask(WAITING)).length === 2)]);
+  await other.query('COMMIT');
+  const isDone = { code: 0, output: expect.stringMatching(/Ready|nothing else to do/) };
+  expect(await both).toEqual([isDone, isDone]);
 });
 
 it('With the roles of the manual, database-init makes the tables, and a gateway that cannot change them is ready for orders', async () => {
