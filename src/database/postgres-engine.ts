@@ -24,11 +24,13 @@ const CHANNEL = 'licensing_gateway';
 const COMMIT: PostgresCall = { text: 'COMMIT' };
 const NOTIFY = sql`SELECT pg_notify('licensing_gateway', :notice)`;
 
+/** A client of logical replication always has a slot. Only such a slot tells it from a standby where the role may see no more. */
 const SETTINGS = sql`
   SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,
     pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS "readOnly",
     current_setting('synchronous_standby_names') AS names,
-    (SELECT count(*) FROM pg_stat_replication) AS standbys`;
+    (SELECT count(*) FROM pg_stat_replication WHERE NOT EXISTS
+      (SELECT 1 FROM pg_replication_slots WHERE active_pid = pid AND slot_type = 'logical')) AS standbys`;
 
 export class PostgresEngine implements Engine {
   readonly kind = 'postgres';

@@ -27,6 +27,7 @@ import {
   postgresUrl,
   type RunningPostgres,
   startPostgres,
+  subscribe,
   throughPort,
 } from '../support/postgres.ts';
 import { freePort, serverFolder, until } from '../support/redis.ts';
@@ -492,6 +493,17 @@ describe('a server of PostgreSQL', () => {
       }),
     );
     expect(database.trust.status).toBe('up');
+  });
+
+  it('D25 A client of logical replication is no standby: nothing warns', async () => {
+    const publisher = ended(await startPostgres(['wal_level=logical']));
+    const subscriber = await subscribe(publisher, publisher.folder);
+    atEnd(() => subscriber.kill());
+    const replicas = 'SELECT 1 FROM pg_stat_replication';
+    await until('the subscriber follows', async () => (await publisher.ask(replicas)).length === 1);
+    const { database, log } = await opened(await publisher.newUrl());
+    expect([database.trust.status, database.trust.isWeak]).toEqual(['up', false]);
+    expect(log.lines.map(({ event }) => event)).not.toContain('database-weak');
   });
 
   it('D22 Others hold a lock for longer than a step has: its caller hears that the outcome is open, and one that had not begun that nothing was done', async () => {

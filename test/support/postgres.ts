@@ -215,6 +215,30 @@ export function followServer({ port, password }: RunningPostgres, folder: string
   );
 }
 
+/** A client of logical replication, such as a subscriber. The server needs `wal_level=logical`. */
+export async function subscribe(server: RunningPostgres, folder: string): Promise<ChildProcess> {
+  const { port, password } = server;
+  await server.ask('CREATE PUBLICATION everything FOR ALL TABLES');
+  const slot = [
+    '-d',
+    'postgres',
+    '-h',
+    '127.0.0.1',
+    '-p',
+    String(port),
+    '-U',
+    'tests',
+    '--slot',
+    'subscriber',
+  ];
+  await run('pg_recvlogical', folder, [...slot, '--create-slot', '-P', 'pgoutput'], password);
+  const options = ['-o', 'proto_version=1', '-o', 'publication_names=everything', '-f', '-'];
+  return spawn(program('pg_recvlogical'), [...slot, '--start', ...options], {
+    stdio: 'ignore',
+    env: { ...process.env, PGPASSWORD: password },
+  });
+}
+
 async function askAs(text: string, port: number, password: string) {
   const client = new Client({ host: '127.0.0.1', port, user: 'tests', password, database: 'postgres' });
   client.on('error', () => undefined);
