@@ -36,6 +36,7 @@ import { matchRows } from './row-matching.ts';
 
 /** The most rows that the platform accepts in a call (interface section 8). */
 const ROWS_PER_CALL = 100;
+const CONTRADICTION = { operation: 'addMembers', what: 'contradiction' } as const;
 /** The calls at a time. Two halve the time of a large request, and leave the platform able to serve other requests. */
 const CALLS_AT_A_TIME = 2;
 
@@ -59,7 +60,9 @@ export class AddMembersService {
     private readonly metrics: Metrics,
     private readonly log: Log,
     private readonly suffixes: AccountSuffixes,
-  ) {}
+  ) {
+    metrics.count('gateway_upstream_contract_warnings_total', CONTRADICTION, 0);
+  }
 
   /**
    * Adds members. If a whole call fails, its rows report the failure. Throws the problem of the calls if all of them fail for the same reason.
@@ -106,11 +109,7 @@ export class AddMembersService {
     const added = await this.upstream.call('addMembers', call, request, (data, notes) =>
       toAddedRows(data, rows, firstIndex, this.config.timestampUnit, notes, this.log.redactor),
     );
-    if (added.contradicts)
-      this.metrics.count('gateway_upstream_contract_warnings_total', {
-        operation: 'addMembers',
-        what: 'contradiction',
-      });
+    if (added.contradicts) this.metrics.count('gateway_upstream_contract_warnings_total', CONTRADICTION);
     if (added.suffix) await this.suffixes.learn(enterpriseGlobalId, added.suffix);
     return added;
   }

@@ -9,7 +9,7 @@ export type SealedInRedis = 'tokens' | 'cache' | 'sessions' | 'words';
 
 /**
  * Counters. A counter that begins with 1 has no increase in Prometheus. So each counter of an alert or of the dashboard has a list of its
- * words, and begins with 0 for each.
+ * words, or the class that counts has them, and begins with 0 for each.
  */
 export const COUNTERS = {
   gateway_token_events_total: {
@@ -66,7 +66,9 @@ export const COUNTERS = {
   },
   gateway_redis_errors_total: {
     help: 'Failed Redis commands and connections, by reason',
-    labels: { reason: words() },
+    labels: {
+      reason: ['timeout', 'connection', 'oom', 'readonly', 'denied', 'wrongtype', 'loading', 'other'],
+    },
   },
   gateway_recorded_writes_total: {
     help: 'Writes of the order ledger, by the state that they reached in this process',

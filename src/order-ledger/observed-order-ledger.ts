@@ -12,6 +12,7 @@ import {
   type LedgerRecord,
   type OrderDetails,
   type State,
+  states,
 } from './ledger-record.ts';
 import type { Begin, Begun, Move, Moved } from './write-steps.ts';
 import { WriteRecords } from './write-rows.ts';
@@ -28,6 +29,7 @@ export class ObservedOrderLedger extends WriteStore {
     private readonly generations: Generations,
   ) {
     super(database, records);
+    for (const state of states) metrics.count('gateway_recorded_writes_total', { state }, 0);
   }
 
   /** Drops cached reads after an order that was, or may have been, carried out. Never fails. */

@@ -32,6 +32,7 @@ export function codeOf(path: string): string | undefined {
   return path.startsWith(CODE_PATH) ? path.slice(CODE_PATH.length) : undefined;
 }
 
+const VIOLATION = 'contract-violation';
 const NONE: ReadonlyMap<string, Note> = new Map();
 
 /** Collects the departures of one response, each once. Most responses have none. */
@@ -103,12 +104,13 @@ export class UpstreamGaps {
     private readonly readings: PlatformReadings,
   ) {
     this.#key = `${redis.environment}:gaps`;
+    for (const { name: operation } of operationList)
+      metrics.count('gateway_upstream_contract_warnings_total', { operation, what: VIOLATION }, 0);
   }
 
   /** Notes a response that could not be read at all. */
   violated({ name }: UpstreamOperation): void {
-    const what = 'contract-violation';
-    this.metrics.count('gateway_upstream_contract_warnings_total', { operation: name, what });
+    this.metrics.count('gateway_upstream_contract_warnings_total', { operation: name, what: VIOLATION });
   }
 
   add({ operationId }: UpstreamOperation, notes: ContractNotes): void {

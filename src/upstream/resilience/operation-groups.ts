@@ -23,6 +23,7 @@ const MIN_WAIT_MS = 2_000;
 /** The age at which failures in a row are forgotten: an operation that was not called for so long may work again. */
 const MAX_FAILURE_AGE_MS = 3_600_000;
 
+const REFUSALS = ['gate', 'bulkhead', 'breaker'] as const;
 const TIMEOUTS: ReadonlySet<Classified['kind']> = new Set(['timeout', 'connect-timeout', 'abandoned']);
 
 /** The latest calls of a group, which have all failed. Times are in ms since 1970. */
@@ -50,6 +51,9 @@ export class OperationGroup {
   ) {
     this.#breaker = new Breaker((state) => metrics.breakerState(name, state));
     metrics.breakerState(name, 'closed');
+    metrics.count('gateway_upstream_retries_total', { group: name }, 0);
+    for (const reason of REFUSALS)
+      metrics.count('gateway_upstream_refused_total', { group: name, reason }, 0);
   }
 
   get state(): BreakerState {
@@ -124,11 +128,7 @@ export class OperationGroup {
     return leftMs;
   }
 
-  #refusal(
-    operation: UpstreamOperation,
-    reason: 'gate' | 'bulkhead' | 'breaker',
-    waitMs: number,
-  ): UpstreamFailure {
+  #refusal(operation: UpstreamOperation, reason: (typeof REFUSALS)[number], waitMs: number): UpstreamFailure {
     this.metrics.count('gateway_upstream_refused_total', { group: this.name, reason });
     const retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
     return new UpstreamFailure(operation, 'circuit-open', false, { retryAfter, isPaused: reason === 'gate' });
