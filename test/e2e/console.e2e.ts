@@ -185,7 +185,12 @@ describe('G12 orders in doubt', () => {
     await section('orders');
     const card = orderCard('SO-4004');
     await card.getByText('ask the owner of the platform whether it still works on it').waitFor();
-    expect(await card.innerText()).toMatch(/accepted[^]*next, in \d+ (s|min)[^]*What it deletes is gone/);
+    expect(await card.innerText()).toMatch(
+      /accepted[^]*next, in \d+ (s|min)[^]*Everything that it deletes is gone: settle it as placed/,
+    );
+    // It may have been carried out without a licence order.
+    expect(await card.innerText()).toContain('All that it deletes is still there: ask the owner');
+    expect(await card.innerText()).not.toContain('None');
     await openSettlement('SO-4004');
     expect(await page.getByLabel('The order was not placed').isDisabled()).toBe(true);
     await page.getByText('until then the platform may still place it').waitFor();
@@ -206,6 +211,8 @@ describe('G12 orders in doubt', () => {
     expect(text).toMatch(/ent-harbour\s+not known/);
     expect(text).toMatch(/\d\d:\d\d:\d\d\s*next, in \d+ (s|min)/);
     expect(text).toContain('channelOrderId SO-4001, channelCode crm, of ent-harbour');
+    expect(text).toContain('One licence order for each purchase (1): settle it as placed.');
+    expect(text).toContain('None, 15 minutes after it was sent');
 
     await order.getByRole('button', { name: 'Settle…' }).click();
     for (const [credential, fault] of [

@@ -15,12 +15,13 @@ const RESULTS = {
   failed: ['watch', 'the search failed'],
 };
 
-/** What follows where none of its licence orders is there. */
-const WHERE_NONE = {
-  in_doubt: 'None, 15 minutes after it was sent, and the platform is well: settle it as not placed.',
-  incomplete: 'Some: ask the owner of the platform first.',
-  accepted:
-    'None: ask the owner of the platform whether it still works on it. Only what it will never place is not placed.',
+/** What follows if nothing of the order was carried out, or only a part. `nothing` says how that looks. */
+const NOT_CARRIED_OUT = {
+  in_doubt: (nothing) =>
+    `${nothing}, 15 minutes after it was sent, and the platform is well: settle it as not placed.`,
+  incomplete: () => 'Only a part of it: ask the owner of the platform first.',
+  accepted: (nothing) =>
+    `${nothing}: ask the owner of the platform whether it still works on it. Only what it will never place is not placed.`,
 };
 
 export const orders = {
@@ -97,21 +98,34 @@ function looks({ attempts, nextAt, noMore }, at) {
 
 function checks({ channelCode, channelOrderId, submittedAt, items = [], state }) {
   const bought = items.filter(({ orderType }) => orderType === 'new_buy').length;
+  const deletes = bought < items.length;
   const enterprises = [...new Set(items.map(({ enterpriseGlobalId }) => enterpriseGlobalId).filter(Boolean))];
+  const names = enterprises.join(', ');
+  const placed = [
+    bought > 0 && `One licence order for each purchase (${bought})`,
+    deletes && 'Everything that it deletes is gone',
+  ];
+  const nothing = [bought > 0 && 'None', deletes && 'All that it deletes is still there'];
   return h(
     'ol',
     h(
       'li',
       `Search its licence orders for channelOrderId ${channelOrderId}, channelCode ${channelCode}`,
-      enterprises.length > 0 && `, of ${enterprises.join(', ')}`,
+      names && `, of ${names}`,
       `, made at ${new Date(submittedAt).toISOString()} or later.`,
     ),
-    bought > 0 && h('li', `One licence order for each purchase (${bought}): settle it as placed.`),
-    bought < items.length && h('li', 'What it deletes is gone: that part of it was carried out.'),
-    h('li', WHERE_NONE[state]),
+    deletes && h('li', `Search the assets of ${names || 'the customer'} for what it deletes.`),
+    h('li', `${both(placed)}: settle it as placed.`),
+    h('li', NOT_CARRIED_OUT[state](both(nothing))),
     h(
       'li',
       'More than one for an item: it was placed twice. Tell the owner of the platform before you settle it.',
     ),
   );
+}
+
+/** Joins those parts of a sentence that apply. */
+function both(parts) {
+  const [first, second] = parts.filter(Boolean);
+  return second ? `${first}, and ${second[0].toLowerCase()}${second.slice(1)}` : first;
 }
