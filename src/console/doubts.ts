@@ -62,14 +62,14 @@ export class DoubtedOrders {
   }
 
   async #show(record: LedgerRecord): Promise<object> {
-    const { state, submittedAt, details } = record;
+    const { state, details } = record;
     const { caller, order } = details;
     return {
       channelCode: order?.channelCode,
       channelOrderId: order?.channelOrderId,
       state,
       caller,
-      submittedAt,
+      sentAt: sentAt(record),
       syncMode: order?.syncMode,
       items: order?.ordered,
       placed: order?.items,

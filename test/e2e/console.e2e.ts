@@ -256,6 +256,32 @@ describe('G12 orders in doubt', () => {
     expect(JSON.parse(audit() ?? '{}')).toMatchObject({ caller: 'fleet' });
   });
 
+  it('count from the time of a scheduled order, also where it has the time of its acceptance after a restore', async () => {
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } });
+    const notBefore = new Date(Date.now() + 1_000).toISOString();
+    expect((await placed({ ...orderOf('SO-4006'), notBefore })).status).toBe(202);
+    await section('orders');
+    const card = orderCard('SO-4006');
+    await card.waitFor();
+    await askDatabase(
+      databaseUrl,
+      `UPDATE writes SET submitted_at = submitted_at - 86400000 WHERE name = 'order/crm/SO-4006'`,
+    );
+    await until('the record has the earlier time', async () => {
+      const { submittedAt } = await recordOf('SO-4006');
+      return Date.parse(String(submittedAt)) < Date.now() - 80_000_000;
+    });
+    await page.reload();
+    const clock = notBefore.slice(11, 19);
+    await card.getByText(new RegExp(`^${clock}, \\d+ (s|min) ago$`)).waitFor();
+    expect(await card.innerText()).toContain(`made at ${notBefore} or later`);
+    await openSettlement('SO-4006');
+    expect(await page.getByLabel('The order was not placed').isDisabled()).toBe(true);
+    const end = { as: 'succeeded', reason: SEEN, items: [{ sequence: 1, licenseOrderId: 'lic-7006' }] };
+    const settled = await onceServed(() => fleet.post(1, '/v1/license-orders/crm/SO-4006/settlement', end));
+    expect(settled.status).toBe(200);
+  });
+
   it('say that it is not known what each look found, where the database refuses to be read', async () => {
     await orderInDoubt('SO-4005');
     await askDatabase(databaseUrl, 'REVOKE SELECT ON attempts FROM CURRENT_USER');

@@ -44,7 +44,7 @@ export const orders = {
 };
 
 function card(order, at, refresh) {
-  const { channelCode, channelOrderId, state, caller, submittedAt, syncMode, items = [], placed } = order;
+  const { channelCode, channelOrderId, state, caller, sentAt, syncMode, items = [], placed } = order;
   const licenseOrder = ({ sequence }) => placed?.find((each) => each.sequence === sequence)?.licenseOrderId;
   return h(
     'section.panel',
@@ -61,7 +61,7 @@ function card(order, at, refresh) {
     facts({
       Channel: channelCode,
       Caller: caller,
-      Sent: `${time(submittedAt, at)}, ${ago(submittedAt, at)}`,
+      Sent: `${time(sentAt, at)}, ${ago(sentAt, at)}`,
       Mode: syncMode,
     }),
     table(
@@ -96,7 +96,7 @@ function looks({ attempts, nextAt, noMore }, at) {
   return h('ol', attempts.map(look), h('li.quiet', next));
 }
 
-function checks({ channelCode, channelOrderId, submittedAt, items = [], state }) {
+function checks({ channelCode, channelOrderId, sentAt, items = [], state }) {
   const bought = items.filter(({ orderType }) => orderType === 'new_buy').length;
   const deletes = bought < items.length;
   const enterprises = [...new Set(items.map(({ enterpriseGlobalId }) => enterpriseGlobalId).filter(Boolean))];
@@ -112,7 +112,7 @@ function checks({ channelCode, channelOrderId, submittedAt, items = [], state })
       'li',
       `Search its licence orders for channelOrderId ${channelOrderId}, channelCode ${channelCode}`,
       names && `, of ${names}`,
-      `, made at ${new Date(submittedAt).toISOString()} or later.`,
+      `, made at ${new Date(sentAt).toISOString()} or later.`,
     ),
     deletes && h('li', `Search the assets of ${names || 'the customer'} for what it deletes.`),
     h('li', `${both(placed)}: settle it as placed.`),

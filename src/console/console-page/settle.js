@@ -47,7 +47,7 @@ export function settle(order, refresh) {
   };
 
   const askResult = () => {
-    const possibleAt = order.submittedAt + NOT_PLACED_AFTER_MS;
+    const possibleAt = order.sentAt + NOT_PLACED_AFTER_MS;
     const leftMs = possibleAt - serverNow();
     const content = [
       h(
