@@ -492,6 +492,16 @@ it('G12 a maintenance is begun and ended with a credential, after a confirmation
   const hours = (Date.parse(String(body['until'])) - Date.now()) / 3_600_000;
   expect([hours > 1.9, hours <= 2]).toEqual([true, true]);
   expect((await fleet.post(1, '/v1/license-orders', orderOf('SO-5200'))).body['code']).toBe('maintenance');
+  // Only what the operator changes is another.
+  await page.getByRole('button', { name: 'Change…' }).click();
+  expect(await page.getByLabel('Writes: nothing is changed').isChecked()).toBe(true);
+  await page.getByLabel('What are callers told?').fill('the platform is moved');
+  await goOn();
+  await page.getByText('It begins at once, on every replica, and ends by itself').waitFor();
+  await page.getByRole('button', { name: 'Yes, change it' }).click();
+  await page.getByText('the platform is moved').waitFor();
+  const changed = await fleet.get(1, '/v1/maintenance');
+  expect(changed.body).toEqual({ ...body, reason: 'the platform is moved' });
   await section('attention');
   await attention('Maintenance').waitFor();
   await page.getByRole('link', { name: 'Show maintenance' }).click();

@@ -10,6 +10,8 @@ const MEANINGS = {
   writes: 'Writes: nothing is changed at the platform, and imports wait.',
   all: 'All: the platform is not called. What is cached is still read.',
 };
+/** The length that ends a maintenance when it would have ended before. */
+const UNCHANGED = '';
 const HOURS = [1, 2, 4, 8, 24, 72, 168];
 
 export const maintenance = {
@@ -39,15 +41,18 @@ export const maintenance = {
           }),
           h(
             'div.buttons',
-            button('Change…', () => stop(refresh)),
+            button('Change…', () => stop(refresh, window)),
             button('End…', () => end(window, refresh)),
           ),
         ),
 };
 
-function stop(refresh) {
-  const title = 'Stop for a maintenance';
+/** @param before the maintenance that is changed, if there is one. What the operator leaves as it is does not change. */
+function stop(refresh, before) {
+  const title = before ? 'Change the maintenance' : 'Stop for a maintenance';
+  const fromBefore = before && new Date(before.from).toISOString().slice(0, 16);
   let said = { stops: 'orders', hours: '1', reason: '' };
+  if (before) said = { stops: before.stops, hours: UNCHANGED, reason: before.reason, from: fromBefore };
 
   const choice = ([value, meaning]) =>
     h(
@@ -67,6 +72,7 @@ function stop(refresh) {
         h(
           'select',
           { id: 'hours', name: 'hours' },
+          before && h('option', { value: UNCHANGED }, `until ${time(before.until)}, as before`),
           HOURS.map((hours) =>
             h(
               'option',
@@ -86,13 +92,15 @@ function stop(refresh) {
     );
 
   const confirm = () => {
-    const from = said.from ? Date.parse(`${said.from}Z`) : undefined;
-    const until = (from ?? serverNow()) + Number(said.hours) * 3_600_000;
+    const given = said.from ? Date.parse(`${said.from}Z`) : undefined;
+    const from = said.from && said.from === fromBefore ? before.from : given;
+    const begins = Math.max(from ?? 0, serverNow());
+    const until = said.hours === UNCHANGED ? before.until : begins + Number(said.hours) * 3_600_000;
     const window = {
       ...{ stops: said.stops, reason: said.reason.trim(), until: new Date(until).toISOString() },
       ...(from !== undefined && { from: new Date(from).toISOString() }),
     };
-    const begin = from === undefined ? 'at once, on every replica,' : `at ${time(from)} on every replica`;
+    const begin = from !== begins ? 'at once, on every replica,' : `at ${time(from)} on every replica`;
     const content = [
       h('p', h('strong', MEANINGS[said.stops])),
       h(
@@ -104,7 +112,7 @@ function stop(refresh) {
     return step(
       title,
       content,
-      button('Yes, stop it', null, '.danger'),
+      button(`Yes, ${before ? 'change' : 'stop'} it`, null, '.danger'),
       () => done(call('PUT', '/v1/maintenance', window), refresh),
       button('Back', ask),
     );
