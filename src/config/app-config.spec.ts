@@ -276,9 +276,10 @@ describe('a secret in a file', () => {
     expect(faults).toEqual(['UPSTREAM_APP_SECRET must not contain control characters; a file must be UTF-8']);
   });
 
-  it('is missing where the file is empty', () => {
-    expect(faultsWith({ UPSTREAM_APP_SECRET: undefined, UPSTREAM_APP_SECRET_FILE: file('\n') })).toEqual([
-      expect.stringMatching(/^UPSTREAM_APP_SECRET is required/),
+  it.each(Object.keys(good))('%s is refused by name where its file is empty', (name) => {
+    const inFile = `${name}_FILE`;
+    expect(faultsWith({ ...withRedis, [name]: undefined, [inFile]: file('\n') })).toEqual([
+      `${inFile} must be the path of a file that is not empty`,
     ]);
   });
 });
@@ -344,6 +345,10 @@ describe('in production', () => {
     ]);
     expect(faultsWith({ ...production, DATABASE_URL: 'sqlite::memory:' })).toEqual([
       expect.stringMatching(/^DATABASE_URL must not be sqlite::memory: in production.*name a file or a/),
+    ]);
+    const inFile = { DATABASE_URL: undefined, DATABASE_URL_FILE: file('sqlite::memory:') };
+    expect(faultsWith({ ...production, ...inFile })).toEqual([
+      expect.stringMatching(/^DATABASE_URL must not be sqlite::memory: in production/),
     ]);
     const shared = { ...production, DATABASE_URL: 'postgres://gateway@localhost/orders' };
     expect(faultsWith(shared)).toEqual([

@@ -179,11 +179,13 @@ function rawValue(
     return undefined;
   }
   try {
-    return readFileSync(path, 'utf8').trim() || undefined;
+    const content = readFileSync(path, 'utf8').trim();
+    if (content !== '') return content;
+    faults.push(`${name}_FILE must be the path of a file that is not empty`);
   } catch {
     faults.push(`${name}_FILE must be the path of a readable file`);
-    return undefined;
   }
+  return undefined;
 }
 
 function assemble(values: Values, environment: Environment): AppConfig {

@@ -40,7 +40,7 @@ export function contradictions(
   if (values.NODE_ENV === 'production') {
     if (kind === 'memory')
       faults.push(
-        environment['DATABASE_URL']
+        environment['DATABASE_URL'] || environment['DATABASE_URL_FILE']
           ? 'DATABASE_URL must not be sqlite::memory: in production, since orders would be forgotten with the process: name a file or a PostgreSQL'
           : `DATABASE_URL is required in production: ${DATABASE_URL_FORMS}`,
       );
