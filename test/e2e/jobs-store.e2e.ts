@@ -271,7 +271,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
       await expect(
         unsure.create(first, definitionOf(first), [rowsOf(['anna']), rowsOf(['bert'])], 2),
       ).rejects.toMatchObject({ reason: 'unknown' });
-      await unsure.release(first.jobId, first.owner);
+      await unsure.release(first.jobId);
     };
     await refusedFile();
     for (const write of late.splice(0)) await write();

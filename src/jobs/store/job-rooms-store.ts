@@ -110,7 +110,8 @@ const UPLOAD = sql`
   VALUES (:platform, :jobId, :chunk, :results, :waiting, '[]', 0)
   ON CONFLICT (platform, job_id, chunk) DO UPDATE SET results = excluded.results, waiting = excluded.waiting`;
 
-interface Upload extends OfOwner {
+interface Upload {
+  readonly jobId: string;
   readonly chunk: number;
   /** The sealed results. */
   readonly results: Buffer;
@@ -118,7 +119,7 @@ interface Upload extends OfOwner {
 }
 
 /**
- * Writes rows into the space that this owner has reserved. The step locks the space, so that a write which comes late finds it gone, and leaves
+ * Writes rows into reserved space. The step locks the space, so that a write which comes late finds it gone, and leaves
  * no passwords behind. Resolves to false if the space is gone. The rows of a job that is made already stay as they are.
  */
 export const upload: Step<Upload, boolean> = {
@@ -128,10 +129,7 @@ export const upload: Step<Upload, boolean> = {
   repeatable: true,
   look: lockJobs,
   decide: (uploads, [found]) => {
-    const given = uploads.map(({ owner, ...rows }) => {
-      const room = rowOf(found, rows.jobId);
-      return { rows, room: room?.owner === owner ? room : undefined };
-    });
+    const given = uploads.map((rows) => ({ rows, room: rowOf(found, rows.jobId) }));
     return {
       writes: given.flatMap(({ rows, room }) =>
         room?.state === 'reserved' ? [UPLOAD.with({ ...rows })] : [],

@@ -109,7 +109,7 @@ export class JobStore {
     for (let from = 0; from < chunks.length; from += CHUNKS_AT_ONCE) {
       if (from > 0 && (await this.reserve(room)).kind !== 'reserved') throw gone();
       const part = chunks.slice(from, from + CHUNKS_AT_ONCE).map((chunk, at) => {
-        const sealed = { jobId, owner, chunk: from + at, ...this.#sealed(jobId, from + at, chunk) };
+        const sealed = { jobId, chunk: from + at, ...this.#sealed(jobId, from + at, chunk) };
         bytes += sealed.results.length + (sealed.waiting?.length ?? 0);
         return sealed;
       });
