@@ -1,4 +1,4 @@
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
@@ -549,6 +549,57 @@ describe('encryption keys', () => {
     expectRefused(await place(gateway, newNumber()));
   });
 });
+
+it.each(['file', 'postgres'] as const)(
+  'O2 A key is lost: the statements of the manual give up what it has sealed, and no number is sent again (%s)',
+  async (engine) => {
+    const url = engine === 'file' ? await newFile() : await postgresUrl();
+    const hooks = { WEBHOOK_HOSTS: '127.0.0.1' };
+    const first = await gatewayOn(url, hooks);
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '500' } });
+    const [open, later] = [newNumber(), newNumber()];
+    expect((await placed(first, open)).body).toMatchObject({ outcome: 'unknown' });
+    const notBefore = new Date(Date.now() + DAY_MS).toISOString();
+    expect((await place(first, later, { notBefore })).status).toBe(202);
+    const hook = { url: 'http://127.0.0.1:9/hook', types: ['license-order.succeeded'] };
+    expect((await first.post('/v1/webhooks', hook)).status).toBe(201);
+    const body = { stops: 'writes', until: notBefore, reason: 'a test' };
+    expect((await first.request('PUT', '/v1/maintenance', { body })).status).toBe(200);
+    const imported = await first.request('POST', '/v1/enterprises/ent-harbour/member-imports', {
+      body: `account,password,name\nlost,${credential()},Lost\n`,
+      headers: { 'content-type': 'text/csv' },
+    });
+    expect(imported.status).toBe(202);
+    await first.stop();
+    const others = { ...hooks, ENCRYPTION_KEYS: newEncryptionKey('k2') };
+    await expect(gatewayOn(url, others).then(() => 'started')).rejects.toThrow(
+      /lacks the key k1, under which \d \w+ are sealed/,
+    );
+    const manual = readFileSync('docs/operating.md', 'utf8');
+    const [, statements = ''] = /### If an encryption key is lost.*?^```sql\n(.*?)^```$/ms.exec(manual) ?? [];
+    if (engine === 'postgres') await askDatabase(url, statements);
+    else {
+      const database = new DatabaseSync(url.slice('sqlite:'.length));
+      database.exec(statements);
+      database.close();
+    }
+    const gateway = await gatewayOn(url, others);
+    expect((await gateway.request('DELETE', '/v1/maintenance')).status).toBe(204);
+    const before = await sends();
+    for (const number of [open, later])
+      expect((await place(gateway, number)).body).toMatchObject({
+        ...{ status: 503, code: 'dependency-unavailable', retryable: false },
+      });
+    expect(await sends()).toBe(before);
+    await placedAt(gateway, 1);
+    const totals = ['in_doubt', 'scheduled', 'succeeded'].map(
+      async (state) => (await gateway.get(`/v1/license-orders?state=${state}`)).body['total'],
+    );
+    expect(await Promise.all(totals)).toEqual([0, 0, 3]);
+    expect(await metric(gateway, 'gateway_orders_in_doubt')).toBe(0);
+    expect((await gateway.get('/v1/webhooks')).body).toMatchObject({ items: [] });
+  },
+);
 
 it('O18 The key of webhooks and imports is replaced: a start without it is refused while they need it, and each start seals webhooks under the first key', async () => {
   const url = await newFile();
