@@ -98,6 +98,17 @@ describe('with Redis', () => {
     expect(await cache.get('e:refused')).toBeUndefined();
   });
 
+  it('what Redis did not take counts more than the older text there, and less than a newer one', async () => {
+    const [mine, theirs] = [cacheOn(one), cacheOn(other)];
+    await theirs.set('e:replaced', 'older', DAY_MS);
+    await direct.acl('SETUSER', 'default', '-set');
+    await mine.set('e:replaced', 'mine', DAY_MS);
+    await direct.acl('SETUSER', 'default', '+set');
+    expect(await mine.get('e:replaced')).toBe('mine');
+    await theirs.set('e:replaced', 'newer', DAY_MS);
+    expect(await mine.get('e:replaced')).toBe('newer');
+  });
+
   it('a key of another type is none', async () => {
     await direct.lpush('e:foreign', 'x');
     expect(await cacheOn(one).get('e:foreign')).toBeUndefined();

@@ -9,12 +9,14 @@ interface OwnText {
   readonly text: string;
   /** True if Redis has stored the text too. Another replica may have deleted it there. */
   readonly isShared: boolean;
+  /** The older text that Redis kept when it refused this one. */
+  readonly older: string | null;
 }
 
 /**
  * The store of Nest's `Cache`. Its texts expire, and all replicas share them in Redis. A process also keeps the texts that it has stored
- * itself. They count while there is no Redis or Redis is away, and later if Redis did not store them. A failure of Redis is no error of the
- * cache.
+ * itself. They count while there is no Redis or Redis is away, and later if Redis did not store them and has no newer text. A failure of
+ * Redis is no error of the cache.
  */
 export function sharedTexts(redis: SharedRedis): Keyv {
   // With `max` it would allocate room for all of them at the start.
@@ -28,7 +30,8 @@ export function sharedTexts(redis: SharedRedis): Keyv {
       const held = own.get(key);
       try {
         const found = await redis.run((client) => client.get(key));
-        return found ?? (held?.isShared ? undefined : held?.text);
+        if (held?.isShared === false && (found === null || found === held.older)) return held.text;
+        return found ?? undefined;
       } catch {
         return held?.text;
       }
@@ -40,7 +43,8 @@ export function sharedTexts(redis: SharedRedis): Keyv {
           () => true,
           () => false,
         );
-      own.set(key, { text, isShared }, { ttl: lifeMs });
+      const older = isShared ? null : await redis.run((client) => client.get(key)).catch(() => null);
+      own.set(key, { text, isShared, older }, { ttl: lifeMs });
     },
     async delete(key: string): Promise<void> {
       own.delete(key);
