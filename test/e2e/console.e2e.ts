@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -29,6 +29,9 @@ const SECTIONS = {
 } as const;
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 
+/** A key that the operator has made without the gateway. */
+const OWN_KEY = newSecret('k');
+
 const sandbox = useSandbox();
 let fleet: Fleet;
 let server: RunningPostgres;
@@ -49,6 +52,10 @@ beforeAll(async () => {
     callers: [
       { name: 'night', scopes: ['operate'] },
       { name: 'reader', scopes: ['orders:read'] },
+      {
+        ...{ name: 'own', scopes: ['orders:read'] },
+        keys: [createHash('sha256').update(OWN_KEY).digest('hex')],
+      },
       { name: 'crm', budgets: { orders: 2, licences: 1_000, deletions: 0 } },
     ],
   });
@@ -219,6 +226,7 @@ describe('G12 orders in doubt', () => {
       ['two words', 'no spaces'],
       [newApiKey().key, 'does not know this credential'],
       [fleet.keys['reader'] as string, 'reader may not do this'],
+      [OWN_KEY, 'own may not do this'],
     ] as const) {
       await page.getByLabel('API key or token').fill(credential);
       await goOn();

@@ -1,8 +1,10 @@
 /** The operator's credential: in the memory of this tab until it is closed, reloaded or told to forget. */
 let kept;
 
-const headersFor = (text) =>
-  text.startsWith('lgw_') ? { 'x-api-key': text } : { authorization: `Bearer ${text}` };
+/** A JWT has three parts. Anything else is a key, whatever it begins with. */
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+const headersFor = (text) => (TOKEN.test(text) ? { authorization: `Bearer ${text}` } : { 'x-api-key': text });
 
 /** The caller of the kept credential; undefined where there is none with this scope. */
 export function caller(scope) {
