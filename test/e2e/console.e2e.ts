@@ -343,12 +343,15 @@ it('G12 gaps are a table to copy, new ones need attention, and no section has a 
     await sandbox.fault({ operation, times: 1, action });
     expect((await fleet.get(0, `/v1/enterprises/ent-harbour/${path}`)).status).toBe(200);
   }
+  await sandbox.fault({ operation: 'listLentLocks', times: 1, action: { code: 'no@such-code' } });
+  expect((await fleet.get(0, '/v1/enterprises/ent-harbour/lent-locks')).status).toBe(502);
   // A search for an order of another test may find a further one.
   await attention(/^[2-9] new gaps in the platform's answers/).waitFor();
-  await page.getByRole('link', { name: 'Show gaps' }).click();
+  await page.getByRole('link', { name: 'Show gaps' }).first().click();
   await page
     .getByRole('row', { name: /listMembers data\.surprise a field that the interface does not have 1/ })
     .waitFor();
+  await page.getByText('served all the same, but got 502 for a code.').waitFor();
   await page.getByRole('button', { name: 'Copy as a table' }).click();
   // The page says `Copied` until it draws the table again.
   await page.waitForFunction('navigator.clipboard.readText()');

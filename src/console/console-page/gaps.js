@@ -29,7 +29,7 @@ function codePanel(at, codes) {
     `${plural(codes.length, 'code')} that nobody knows`,
     h(
       'p.quiet',
-      'The platform answered with a code that its interface does not have, so callers got 502, and orders with it are in doubt. Ask the owner of the platform what it means, and write it into the file of PLATFORM_PROFILE_FILE with one of the words refused, placed-before, busy and credentials. The words of the platform may be about a person.',
+      'The platform answered with a code that its interface does not have, so callers got 502, and orders with it are in doubt. Ask the owner of the platform what it means, and write it into the file of PLATFORM_PROFILE_FILE with one of the words refused, busy and credentials. A code that an order got may also be placed-before. The words of the platform may be about a person.',
     ),
     table(
       'Codes',
@@ -50,11 +50,12 @@ function codePanel(at, codes) {
 }
 
 function gapPanel(at, items) {
+  const isRefusal = items.some(({ kind }) => kind === 'unknown-code');
   return panel(
     plural(items.length, 'gap'),
     h(
       'p.quiet',
-      "Where the platform's answers depart from its interface. Callers are served all the same. The list has names of fields and never a value, so it may be sent to the platform's owner.",
+      `Where the platform's answers depart from its interface. Callers are served all the same${isRefusal ? ', but got 502 for a code' : ''}. The list has names of fields and never a value, so it may be sent to the platform's owner.`,
     ),
     button('Copy as a table', (pressed) => copy(pressed, items)),
     table(
