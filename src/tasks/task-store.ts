@@ -98,32 +98,28 @@ export const take: Step<Taking, readonly TakenTask[]> = {
   }),
 };
 
-const IN_HELD = rows('held', { kind: 'text', name: 'text', attempt: 'text' });
+const OF_ATTEMPT = sql`platform = :platform AND kind = :kind AND name = :name AND attempt = :attempt`;
 const RENEW = sql`
-  UPDATE tasks SET lease_until = ${NOW} + :leaseMs FROM ${IN_HELD}
-  WHERE platform = :platform AND ${among(sql`tasks.name`, sql`SELECT name FROM ${IN_HELD}`)} AND lease_until > (SELECT ${NOW})
-    AND tasks.kind = held.kind AND tasks.name = held.name AND tasks.attempt = held.attempt
-  RETURNING tasks.kind, tasks.name`;
+  UPDATE tasks SET lease_until = ${NOW} + :leaseMs WHERE ${OF_ATTEMPT} AND lease_until > (SELECT ${NOW}) RETURNING name`;
 
 export interface Renewal extends HeldTask {
   readonly leaseMs: number;
 }
 
-/** Extends the lease, and resolves to whether it did. A lease that has ended stays ended, even if nobody has taken the task since. */
+/**
+ * Extends the lease, and resolves to whether it did. A lease that has ended stays ended, even if nobody has taken the task since. Each task has a
+ * statement of its own, which finds it by its whole key, and locks it in the order of the keys.
+ */
 export const renew: Step<Renewal, boolean> = {
   name: 'renew tasks',
   key: keyOf,
   repeatable: true,
   decide: (held) => ({
-    writes: [RENEW.with({ held, leaseMs: Math.min(...held.map(({ leaseMs }) => leaseMs)) })],
-    results: ([renewed]) => {
-      const keys = new Set(rowsAs<HeldTask>(renewed).map(keyOf));
-      return held.map((each) => keys.has(keyOf(each)));
-    },
+    writes: held.map((each) => RENEW.with({ ...each })),
+    results: (written) => held.map((_, at) => (written[at] ?? []).length > 0),
   }),
 };
 
-const OF_ATTEMPT = sql`platform = :platform AND kind = :kind AND name = :name AND attempt = :attempt`;
 const FORGET = sql`DELETE FROM tasks WHERE ${OF_ATTEMPT} AND calls = :calls`;
 const GIVE_BACK = sql`
   UPDATE tasks SET attempt = '', lease_until = 0, due_at = ${NOW} + CASE WHEN calls = :calls THEN CAST(:inMs AS bigint) ELSE CAST(:againMs AS bigint) END
