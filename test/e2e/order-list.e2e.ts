@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
+import { EventStore } from '../../src/events/log/event-store.ts';
 import { orderName } from '../../src/order-ledger/ledger-record.ts';
 import { newEncryptionKey } from '../support/canary.ts';
+import { openDatabase } from '../support/database.ts';
 import { askDatabase } from '../support/postgres.ts';
 import type { TestAnswer } from '../support/gateway.ts';
 import { ledgerOrder } from '../support/ledger-order.ts';
@@ -9,7 +11,7 @@ import { until } from '../support/redis.ts';
 import { settings } from '../support/settings.ts';
 import { useStack } from '../support/stack.ts';
 
-/** Pages of orders from a store with many of them: the cost of a page, and which orders it has. */
+/** Pages of orders from a store with many of them, and of a large feed: the cost of a page, and which orders it has. */
 
 const ORDERS = 6_000;
 /** Each of this many enterprises has the same number of orders. */
@@ -120,4 +122,35 @@ describe('K37 a page of orders', () => {
     expect((await gateway.get(path, { headers: known })).status).toBe(304);
     expect((await gateway.get(`${path}&page=2`, { headers: known })).status).toBe(200);
   });
+});
+
+it('K37 a page of the feed reads its own events only, however many there are', async () => {
+  const pages = 8;
+  const newest = 5_000;
+  const { database } = await openDatabase(stack.databaseUrl(), {
+    ...{ ENCRYPTION_KEYS, UPSTREAM_BASE_URL: sandbox.url },
+  });
+  const { platform } = settings({ ENCRYPTION_KEYS, UPSTREAM_BASE_URL: sandbox.url }).database;
+  const feed = new EventStore(database);
+  // PostgreSQL keeps the plans that it makes now.
+  for (let page = 0; page < pages; page++) await feed.read(undefined, PAGE);
+  await inDatabase(
+    `INSERT INTO events (platform, number, kind, name, state, at, size, record)
+     SELECT $1, n, 'order', 'order/crm/SO-' || n, 'succeeded', $3, 9, 'a record' FROM generate_series(1, $2::bigint) AS n`,
+    ...[platform, newest, Date.now()],
+  );
+  await inDatabase(`UPDATE numbers SET value = $1 WHERE name = 'feed'`, newest);
+  for (let page = 0; page < pages; page++)
+    expect((await feed.read(String(newest - PAGE).padStart(15, '0'), PAGE)).found).toHaveLength(PAGE);
+  // A connection reports what it has read when it ends.
+  await database.close();
+  let read = 0;
+  await until('the rows are reported', async () => {
+    const [found] = await inDatabase(`
+      SELECT idx_tup_read AS rows FROM pg_stat_user_indexes WHERE relid = 'events'::regclass`);
+    read = Number(found?.['rows']);
+    return read >= pages * PAGE;
+  });
+  // The gateway looks for old events, too.
+  expect(read).toBeLessThan((pages * newest) / 2);
 });

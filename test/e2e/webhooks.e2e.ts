@@ -6,13 +6,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Webhook as Verifier } from 'standardwebhooks';
+import { Database } from '../../src/database/database.ts';
+import { sql } from '../../src/database/sql.ts';
+import type { Step } from '../../src/database/step.ts';
+import { EventStore, eventWrites } from '../../src/events/log/event-store.ts';
+import { WebhookStore } from '../../src/webhooks/store/webhook-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { makeCertificates, type TestCertificates } from '../support/certificates.ts';
 import { SteppedClock } from '../support/clock-shim.ts';
 import { emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { Fleet } from '../support/fleet.ts';
@@ -1139,6 +1145,44 @@ describe('a receiver over days', () => {
     expect(await shown()).toMatchObject({ state: 'failing', enabled: true });
     expect(Date.parse(String((await shown())['failingSince']))).toBeGreaterThan(
       Date.parse(String(failingSince)) + 72 * HOUR_MS,
+    );
+  });
+});
+
+describe('a webhook that wants little', () => {
+  const sandbox = useSandbox();
+  const { ended } = endings();
+
+  it('passes over many events of no interest in few steps', async () => {
+    const gateway = ended(await startInProcess(sandbox, { WEBHOOK_HOSTS: HOSTS }, callers));
+    const { body } = await gateway.post(WEBHOOKS, {
+      ...{ url: 'http://127.0.0.1:9/hook', types: ['job.failed'] },
+    });
+    const database = gateway.app.get(Database);
+    const steps = jest.spyOn(database, 'step');
+    const pages = 20;
+    const fill: Step<undefined, undefined> = {
+      name: 'fill the feed',
+      pastLoss: true,
+      look: () => [sql`SELECT 1 AS one`.with()],
+      decide: (_, __, now) => ({
+        writes: eventWrites(
+          Array.from({ length: 200 * pages }, (___, at) => ({
+            ...{ kind: 'order', name: `order/crm/SO-${at}`, state: 'succeeded', at: now, record: 'sealed' },
+          })),
+        ),
+      }),
+    };
+    await database.step(fill, undefined);
+    const newest = await gateway.app.get(EventStore).newest();
+    await gateway.app.get(WebhookStore).call([String(body['webhookId'])]);
+    await until('the webhook has passed over all of them', async () => {
+      const found = await gateway.app.get(WebhookStore).read(String(body['webhookId']));
+      return found?.progress.cursor === newest;
+    });
+    // One step passes over the pages that are read in 250 ms.
+    expect(steps.mock.calls.filter(([{ name }]) => name === 'keep deliveries').length).toBeLessThan(
+      pages / 2,
     );
   });
 });

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { MAX_READ_BYTES } from '../../database/bounded-reads.ts';
 import { Database } from '../../database/database.ts';
 import { rowsAs } from '../../database/engine.ts';
-import { amongTexts, type Columns, columnNames, type Query, rows, sql } from '../../database/sql.ts';
+import { amongTexts, type Columns, columnNames, either, type Query, rows, sql } from '../../database/sql.ts';
 import { NUMBER, raise, type Step } from '../../database/step.ts';
 import {
   type LoggedMove,
@@ -55,6 +55,11 @@ const ENDS = sql`
     coalesce((SELECT number FROM events WHERE platform = :platform AND number > :after ORDER BY number LIMIT 1) - 1, value) AS passed
   FROM numbers WHERE platform = :platform AND name = 'feed'`;
 const WANTED = sql`(CAST(:all AS bigint) = 1 OR ${amongTexts(sql`kind || ':' || state`, sql`:wanted`)})`;
+/** The event of each number of `summed`. PostgreSQL looks each up alone: a plan that it made for a small table may read all events otherwise. */
+const JOIN_EVENTS = either(
+  sql`CROSS JOIN LATERAL (SELECT * FROM events WHERE events.platform = :platform AND events.number = summed.number LIMIT 1) AS events`,
+  sql`JOIN events ON events.platform = :platform AND events.number = summed.number`,
+);
 /** Adds up the sizes before it reads records, so a record that does not fit is not read from the disk. */
 const AFTER = sql`
   WITH looked AS (
@@ -65,7 +70,7 @@ const AFTER = sql`
     FROM looked)
   SELECT summed.number AS number, CASE WHEN wanted_size IS NULL THEN 0 WHEN before < :bytes THEN 1 ELSE 2 END AS found,
     kind, name, state, at, CASE WHEN wanted_size IS NOT NULL AND before < :bytes THEN record END AS record
-  FROM summed JOIN events ON events.platform = :platform AND events.number = summed.number ORDER BY summed.number`;
+  FROM summed ${JOIN_EVENTS} ORDER BY summed.number`;
 const ONE = sql`
   SELECT number, kind, name, state, at, record FROM events WHERE platform = :platform AND number = :number`;
 /** Looks each event up by its number, and adds up the sizes before it reads records, as {@link AFTER} does. */
@@ -77,7 +82,7 @@ const SEVERAL = sql`
     SELECT number, coalesce(sum(size) OVER (ORDER BY number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
     FROM looked)
   SELECT summed.number AS number, kind, name, state, at, record
-  FROM summed JOIN events ON events.platform = :platform AND events.number = summed.number WHERE before < :bytes ORDER BY summed.number`;
+  FROM summed ${JOIN_EVENTS} WHERE before < :bytes ORDER BY summed.number`;
 
 const OLDEST = sql`
   SELECT number, at, (SELECT value FROM numbers WHERE platform = :platform AND name = 'feed') AS newest

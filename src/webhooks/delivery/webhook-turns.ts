@@ -164,23 +164,31 @@ export class WebhookTurns {
     if (isFull(progress)) return false;
     const { grants } = standing;
     const types = typesOf(webhook);
-    const after = ({ enterprises }: WantedEvents) =>
-      this.events.after(progress.cursor, { ...standing, enterprises, types });
-    const { moves, next } = await after(webhook);
-    if (next === progress.cursor) return false;
+    const after = (from: string, { enterprises }: WantedEvents) =>
+      this.events.after(from, { ...standing, enterprises, types });
     const { before = [] } = webhook;
     // An event is for the webhook as it was when the event was recorded.
     const wishOf = ({ id }: SeenMove) => before.find(({ until }) => id <= until) ?? webhook;
     const now = Date.now();
     const made = new Map<string, Delivery>();
-    for (const wish of new Set(moves.map(wishOf)))
-      for (const move of wish === webhook ? moves : (await after(wish)).moves) {
-        const { id, name, event } = move;
-        if (wishOf(move) !== wish || id > next || !event || !wants(wish, event.type)) continue;
-        turn.read.set(id, { event, grants });
-        made.set(id, newDelivery(event.type, name, now));
-      }
-    await this.#keep(turn, { ...turn.progress, cursor: next }, { changed: made, cursor: next, version });
+    const roundEnds = performance.now() + ROUND_MS;
+    let { cursor } = progress;
+    // Pages without a wanted event are passed over together, and kept in one step.
+    while (made.size === 0 && performance.now() < roundEnds && !isAtEnd(turn)) {
+      const from = cursor;
+      const { moves, next } = await after(from, webhook);
+      if (next === from) break;
+      cursor = next;
+      for (const wish of new Set(moves.map(wishOf)))
+        for (const move of wish === webhook ? moves : (await after(from, wish)).moves) {
+          const { id, name, event } = move;
+          if (wishOf(move) !== wish || id > next || !event || !wants(wish, event.type)) continue;
+          turn.read.set(id, { event, grants });
+          made.set(id, newDelivery(event.type, name, now));
+        }
+    }
+    if (cursor === progress.cursor) return false;
+    await this.#keep(turn, { ...turn.progress, cursor }, { changed: made, cursor, version });
     return true;
   }
 
