@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.ts';
 import { SealedTexts } from '../database/sealed-texts.ts';
-import { sql } from '../database/sql.ts';
+import { NOW, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 import type { AttemptOutcome } from '../observability/metric-tables.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
@@ -16,7 +16,7 @@ export interface PastAttempt {
 
 type Submission = Pick<LedgerRecord, 'name' | 'submittedAt'>;
 
-/** How long an attempt is kept for the operator who settles the order. */
+/** How long an attempt is kept, by both clocks, for the operator who settles the order. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 /** Each attempt deletes this number of old ones at most. */
 const MAX_DELETED = 1_000;
@@ -27,7 +27,7 @@ const INSERT = sql`
   INSERT INTO attempts (platform, name, submitted_at, at, attempt)
   VALUES (:platform, :name, :submittedAt, :at, :attempt) ON CONFLICT DO NOTHING`;
 const FORGET = sql`
-  DELETE FROM attempts WHERE platform = :platform AND at < :before
+  DELETE FROM attempts WHERE platform = :platform AND at < :before AND at < (SELECT ${NOW}) - CAST(:keptMs AS bigint)
     AND at <= (SELECT max(at) FROM (SELECT at FROM attempts WHERE platform = :platform ORDER BY at LIMIT :most) AS oldest)`;
 const OF_ORDER = sql`
   SELECT attempt FROM attempts
@@ -47,14 +47,17 @@ const add: Step<NewAttempt, undefined> = {
       ...attempts.map(({ name, submittedAt, at, sealed }) =>
         INSERT.with({ name, submittedAt, at, attempt: sealed }),
       ),
-      FORGET.with({ before: Math.max(...attempts.map(({ at }) => at)) - KEPT_MS, most: MAX_DELETED }),
+      FORGET.with({
+        before: Math.max(...attempts.map(({ at }) => at)) - KEPT_MS,
+        keptMs: KEPT_MS,
+        most: MAX_DELETED,
+      }),
     ],
   }),
 };
 
 /**
- * The results of the searches for orders, for the operator who has to settle them. They may be lost, because no record of an order depends on
- * them. An order is identified by its name and its time of submission, because its number may be sent again after a settlement.
+ * The results of the searches for orders, for the operator who has to settle them. Those that found nothing may be lost. An order is identified by its name and its time of submission, because its number may be sent again after a settlement.
  */
 @Injectable()
 export class AttemptStore {
@@ -63,10 +66,11 @@ export class AttemptStore {
     private readonly texts: SealedTexts,
   ) {}
 
-  /** Never fails. */
+  /** Rejects if a finding was not kept: without it, the profile's meaning of a code could settle the order as refused. */
   async add({ name, submittedAt }: Submission, attempt: PastAttempt): Promise<void> {
     const sealed = this.texts.seal(JSON.stringify(attempt), `attempt ${name}`);
-    await this.database.step(add, { name, submittedAt, at: attempt.at, sealed }).catch(() => undefined);
+    const kept = this.database.step(add, { name, submittedAt, at: attempt.at, sealed });
+    await (attempt.licenseOrders.length > 0 ? kept : kept.catch(() => undefined));
   }
 
   /** Returns the oldest attempt first. Rejects where the database cannot be read. */

@@ -51,7 +51,7 @@ export class OrderReconciler {
 
   /**
    * `write` is the name of the record. Resolves to whether the order is settled now. If the platform names a wait, this tries again after it.
-   * Fails only if a maintenance stops the search. Such an attempt does not count.
+   * Fails only if a maintenance stops the search, or if the database has not kept what it found. Such an attempt does not count.
    */
   async reconcile(write: string, abandon: AbortSignal): Promise<boolean> {
     for (let waits = 0; waits <= MAX_WAITS && !abandon.aborted; waits++) {

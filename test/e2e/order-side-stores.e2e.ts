@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Database } from '../../src/database/database.ts';
+import { DatabaseUnavailable } from '../../src/database/database-unavailable.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { sql } from '../../src/database/sql.ts';
 import { AttemptStore } from '../../src/reconciliation/attempt-store.ts';
@@ -9,7 +11,7 @@ import { settings } from '../support/settings.ts';
 import { useDatabase } from '../support/use-database.ts';
 
 describe.each(engines)('what orders keep beside their records: %s', (engine) => {
-  const { database } = useDatabase(engine);
+  const { database, change } = useDatabase(engine);
 
   describe('reserved numbers', () => {
     const use = (assetNum: string, enterprise: string) => ({ assetNum, enterprise });
@@ -71,7 +73,25 @@ describe.each(engines)('what orders keep beside their records: %s', (engine) => 
       sql`SELECT attempt FROM attempts WHERE platform = :platform LIMIT 1`.with(),
     );
     expect(row?.attempt).not.toContain('licence-order-1');
-    await store.add({ ...order, submittedAt: 3_000 }, attempt(now + 31 * 24 * 3_600_000));
+    const month = 31 * 24 * 3_600_000;
+    // The clock of one gateway is a month ahead.
+    await store.add({ ...order, submittedAt: 3_000 }, attempt(now + month));
+    expect(await store.attemptsFor(order)).toHaveLength(2);
+    await change(sql`UPDATE attempts SET at = at - :ms WHERE platform = :platform`.with({ ms: month }));
+    await store.add({ ...order, submittedAt: 3_000 }, attempt(now + 2));
     expect(await store.attemptsFor(order)).toEqual([]);
+  });
+
+  it('A finding that the database does not keep is no attempt: its search fails, and is repeated', async () => {
+    const away: Pick<Database, 'step'> = { step: () => Promise.reject(new DatabaseUnavailable('away')) };
+    const { database: kept } = settings({ ENCRYPTION_KEYS: newEncryptionKey() });
+    const store = new AttemptStore(away as Database, new SealedTexts(kept.encryptionKeys, 'platform'));
+    const add = (licenseOrders: readonly string[]) =>
+      store.add(
+        { name: 'order/crm/SO-1', submittedAt: 1_000 },
+        { at: 1, result: 'incomplete', licenseOrders },
+      );
+    await expect(add(['licence-order-1'])).rejects.toMatchObject({ reason: 'away' });
+    expect(await add([])).toBeUndefined();
   });
 });
