@@ -3,6 +3,7 @@ import { ConfigError } from '../config/config-error.ts';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import type { Log } from '../observability/log.ts';
 import { edge } from '../shared/edge.ts';
+import { DatabaseUnavailable } from './database-unavailable.ts';
 import { DatabaseFault, type Engine, type FaultReason, type Rows } from './engine.ts';
 import { identityIn, isBehind, LOOK, lossIn, lossWrites, make, recordLoss, TRY } from './identity.ts';
 import { DatabaseSchema, SCHEMA_VERSION } from './schema.ts';
@@ -23,6 +24,8 @@ export const trustReasons = ['none', 'away', 'unready', 'identity', 'numbers', '
 export type TrustReason = (typeof trustReasons)[number];
 /** The faults that end with the next successful write. All other faults end only when an operator or the server acts. */
 const FAULTS_OF_WRITES: ReadonlySet<FaultReason> = new Set(['full', 'read-only', 'rights', 'damaged']);
+/** A database that stopped orders for one of these reasons may lack records, so a missing record proves nothing. */
+const LACKING: ReadonlySet<TrustReason> = new Set(['unready', 'identity', 'numbers']);
 const CONFIRM = 'orders are refused until an operator confirms it with `npm run database-init`';
 
 interface Watched {
@@ -100,6 +103,11 @@ export class Trust {
   /** The fault with which a step is rejected before it begins. */
   get refusal(): DatabaseFault | undefined {
     return this.#stopped === 'none' ? undefined : new DatabaseFault('stopped', this.#message);
+  }
+
+  /** Throws while the database is known to lack commits: a record that it does not have may have been there. */
+  assertWhole(): void {
+    if (LACKING.has(this.#stopped)) throw new DatabaseUnavailable('stopped');
   }
 
   /** Returns the query that a new transaction adds to its reads, and what the rows of the query show. */

@@ -27,7 +27,7 @@ export class JobsService {
   ) {}
 
   async find(jobId: string, { enterprises }: Grants): Promise<JobRecord> {
-    const job = await this.store.read(jobId);
+    const job = await this.store.find(jobId);
     if (!job || !isGranted(enterprises, job.definition.enterpriseGlobalId))
       throw new ProblemException('job-not-found');
     return job;

@@ -1,5 +1,4 @@
 import { countersOf } from '../budgets/state/use-store.ts';
-import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
 import { rowsAs, type SqlRow } from '../database/engine.ts';
 import { needKeysOf, sealedUnderLacked } from '../database/lacked-keys.ts';
@@ -26,9 +25,6 @@ import { recordOfEvent, WriteRecords, type WriteRow } from './write-rows.ts';
 
 /** Records are kept for days, so a minute more does not matter. */
 const FORGET_MS = 60_000;
-/** A database that stopped orders for one of these reasons may lack records, so a missing record proves nothing. */
-const LACKING: ReadonlySet<string> = new Set(['unready', 'identity', 'numbers']);
-
 const ONE = sql`SELECT ${WRITE_FIELDS}, ${NOW} AS now FROM writes WHERE platform = :platform AND name = :name`;
 const HELD = namedRows(sql`name, state, owner, lease_until AS "leaseUntil"`);
 const RENEW = sql`
@@ -85,7 +81,7 @@ const findHeld: Step<Omit<Renewal, 'leaseMs'>, boolean> = {
   },
 };
 
-/** Orders and keyed writes in the database, whose clock counts. Where a call rejects with {@link DatabaseUnavailable}, nothing may be sent. */
+/** Orders and keyed writes in the database, whose clock counts. Where a call rejects with `DatabaseUnavailable`, nothing may be sent. */
 export class WriteStore {
   readonly #lists: OrderListStore;
   #forgottenAt = -Infinity;
@@ -130,7 +126,7 @@ export class WriteStore {
 
   /** Returns the record that a write of this name would find; undefined where it would begin. Unlike `begin`, it records nothing. */
   async known(name: string, fingerprints: readonly string[]): Promise<Known | undefined> {
-    this.#assertWhole();
+    this.database.trust.assertWhole();
     const [row] = await this.database.read<WriteRow>(ONE.with({ name }));
     const same = row !== undefined && fingerprints.includes(row.fingerprint);
     return row && !mayReplace(row.state, same) ? { same, record: this.records.opened(row) } : undefined;
@@ -158,14 +154,14 @@ export class WriteStore {
 
   /** Returns an order with the time, in ms, until it is due by the clock of the database; 0: its time has come, or it was never scheduled. */
   async readDue(name: string): Promise<(LedgerRecord & { readonly leftMs: number }) | undefined> {
-    this.#assertWhole();
+    this.database.trust.assertWhole();
     const [row] = await this.database.read<WriteRow & { now: number }>(ONE.with({ name }));
     return row && { ...this.records.opened(row), leftMs: Math.max(0, (row.notBefore ?? 0) - row.now) };
   }
 
   /** With `within`, returns only an order whose items all name enterprises in that set. Any other record is treated as missing. */
   async read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined> {
-    this.#assertWhole();
+    this.database.trust.assertWhole();
     if (within && !(await this.#isWithin(name, within))) return undefined;
     const [row] = await this.database.read<WriteRow>(ONE.with({ name }));
     return row && this.records.opened(row);
@@ -173,7 +169,7 @@ export class WriteStore {
 
   /** The duration does not depend on the number of orders. `abandon` ends the read. */
   async list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing> {
-    this.#assertWhole();
+    this.database.trust.assertWhole();
     return this.#lists.page(query, offset, count, (row) => this.#listed(row), abandon);
   }
 
@@ -232,10 +228,6 @@ export class WriteStore {
     type Row = { granted: number; members: number | null };
     const [row] = await this.database.read<Row>(MEMBERS.with({ name, enterprises }));
     return row !== undefined && row.granted > 0 && row.granted === row.members;
-  }
-
-  #assertWhole(): void {
-    if (LACKING.has(this.database.trust.trouble.stopped)) throw new DatabaseUnavailable('stopped');
   }
 
   async #forget(): Promise<void> {

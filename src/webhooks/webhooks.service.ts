@@ -184,7 +184,7 @@ export class WebhooksService {
   }
 
   async #own({ name }: Caller, webhookId: string): Promise<StoredWebhook> {
-    const found = await this.store.read(webhookId);
+    const found = await this.store.find(webhookId);
     if (found?.webhook.caller !== name) throw new ProblemException('webhook-not-found');
     return found;
   }

@@ -287,6 +287,11 @@ describe('a server of PostgreSQL', () => {
     const second = await start();
     await isStopped([second], 'numbers', 'DatabaseLost');
     expectRefused(await place(second, after[0] as string));
+    const named = ['/v1/jobs/gone', '/v1/jobs/gone/rows', '/v1/webhooks/gone'];
+    const answers = (gateway: TestGateway) =>
+      Promise.all(named.map(async (path) => (await gateway.get(path)).body['code']));
+    // What is missing may have been there.
+    expect(new Set(await answers(second))).toEqual(new Set(['dependency-unavailable']));
     await second.stop();
     const { username } = new URL(url);
     await server.ask(`DROP SCHEMA ${username} CASCADE; CREATE SCHEMA AUTHORIZATION ${username}`);
@@ -296,6 +301,7 @@ describe('a server of PostgreSQL', () => {
     expect(await sends()).toBe(2);
     expect((await confirmed(url)).code).toBe(0);
     await isOver([third]);
+    expect(await answers(third)).toEqual(['job-not-found', 'job-not-found', 'webhook-not-found']);
   });
 
   it('D33 It goes back, and Redis answers only after a gateway has started: orders stop then', async () => {

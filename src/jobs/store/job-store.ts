@@ -132,6 +132,13 @@ export class JobStore {
     return row && this.#seal.record(row);
   }
 
+  /** Returns the job for its caller. Rejects if it is missing from a database that lacks commits. */
+  async find(jobId: string): Promise<JobRecord | undefined> {
+    const job = await this.read(jobId);
+    if (!job) this.database.trust.assertWhole();
+    return job;
+  }
+
   /** Returns the job at its end. Undefined if it is sealed under a key that this gateway does not have. */
   recordIn({ name, record }: LoggedMove): JobRecord | undefined {
     return this.#seal.openEvent(name, String(record));

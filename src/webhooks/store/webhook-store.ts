@@ -101,6 +101,13 @@ export class WebhookStore {
     return row && this.#seal.open(row);
   }
 
+  /** Returns the webhook for its caller. Rejects if it is missing from a database that lacks commits. */
+  async find(webhookId: string): Promise<StoredWebhook | undefined> {
+    const webhook = await this.read(webhookId);
+    if (!webhook) this.database.trust.assertWhole();
+    return webhook;
+  }
+
   /** Adds a webhook whose deliveries begin after the cursor. Resolves to false if the caller has the maximum already. */
   async add(webhook: Webhook, cursor: string, maxOfCaller: number): Promise<boolean> {
     const { webhookId, caller } = webhook;
