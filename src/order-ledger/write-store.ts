@@ -104,7 +104,7 @@ export class WriteStore {
       if (result.kind === 'there')
         return { kind: 'there', same: result.same, record: this.records.opened(result.row) };
       if (result.kind !== 'ended') return result;
-      await this.#moved({ name, by: 'lease', to: 'in_doubt' });
+      await this.move({ name, by: 'lease', to: 'in_doubt' });
     }
   }
 

@@ -5,6 +5,7 @@ import { Maintenance } from '../../src/maintenance/state/maintenance.ts';
 import { type LedgerRecord, orderName } from '../../src/order-ledger/ledger-record.ts';
 import { ObservedOrderLedger } from '../../src/order-ledger/observed-order-ledger.ts';
 import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
+import { ledgerBegin } from '../support/ledger-order.ts';
 import { onceServed } from '../support/once-served.ts';
 import { deletionOfAsset, orderOf } from '../support/order-body.ts';
 import { until } from '../support/redis.ts';
@@ -35,6 +36,21 @@ const stateOf = async (of: string) => (await gateway.get(`${ORDERS}/crm/${of}`))
 const becomes = (of: string, state: string) =>
   until(`${of} is ${state}`, async () => (await stateOf(of)) === state);
 const sent = async () => (await sandbox.journal('batchOrder')).length;
+
+it('A repeat that ends the lease of an order tells operators that the order is in doubt', async () => {
+  const told = gateway.logged('order-in-doubt');
+  const sender = ledgerBegin('RACE-LEASE', { leaseMs: 1 });
+  await ledger.begin(sender);
+  await wait(5);
+  expect(await ledger.begin({ ...sender, owner: randomUUID() })).toMatchObject({
+    kind: 'there',
+    record: { state: 'in_doubt' },
+  });
+  await told;
+  expect(gateway.logLines.filter((line) => line.includes('order-in-doubt'))).toEqual([
+    expect.stringContaining(`"write":"${sender.name}"`),
+  ]);
+});
 
 it('An order for a later day whose number is just becoming free is not kept without what it would take away', async () => {
   const of = 'RACE-FREED';
