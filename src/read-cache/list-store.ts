@@ -29,6 +29,8 @@ export interface TextForm<T> {
 /** A list in this process; `sharedAt` is the `askedAt` of the copy in Redis. */
 interface LocalList extends List<unknown> {
   readonly sharedAt: number;
+  /** True if another replica may have read the list. Its clock differs, so the two times cannot be compared. */
+  readonly isCopy: boolean;
 }
 
 const LOCAL_LISTS = 1_000;
@@ -92,7 +94,8 @@ export class ListStore {
     const list = { value: form.fromText(text), length: text.length, askedAt, generation, version };
     // The copy lives only for the rest of the list's life. Different clocks of replicas cannot make this longer than a whole life.
     const leftMs = Math.min(this.lifeMs, askedAt + this.lifeMs - Date.now());
-    if (leftMs >= 1 && !isNewer) this.#first.set(key, { ...list, sharedAt: askedAt }, { ttl: leftMs });
+    if (leftMs >= 1 && !isNewer)
+      this.#first.set(key, { ...list, sharedAt: askedAt, isCopy: true }, { ttl: leftMs });
     return list;
   }
 
@@ -104,11 +107,11 @@ export class ListStore {
     const { length, askedAt, version, generation } = list;
     if (length > MAX_LENGTH) return;
     const held = this.#first.get(key);
-    if (held && held.askedAt > askedAt) return;
+    if (held && !held.isCopy && held.askedAt > askedAt) return;
     const isSame = held?.version === version && held.generation === generation;
     const isShared = isSame && askedAt - held.sharedAt < this.lifeMs * RENEWED;
     const sharedAt = isShared ? held.sharedAt : askedAt;
-    this.#first.set(key, { ...list, sharedAt }, { ttl: this.#jitteredLifeMs() });
+    this.#first.set(key, { ...list, sharedAt, isCopy: false }, { ttl: this.#jitteredLifeMs() });
     if (this.#second && !isShared) await this.#share(this.#second, key, list, form);
   }
 

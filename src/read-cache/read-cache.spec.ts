@@ -338,6 +338,25 @@ describe('with Redis', () => {
     await until('Redis has the changed answer', async () => (await stored()) !== before);
   });
 
+  it('a copy from a replica whose clock is ahead does not keep out a list that was read later', async () => {
+    const generations = newGenerations();
+    const { load, calls } = platform();
+    const asked = reading(undefined, ['*'], 'ent-clocks');
+    const before = (await direct.keys('r5:*')).length;
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_600_000);
+    try {
+      await read(cacheOf(redis, generations), asked, false, load);
+    } finally {
+      clock.mockRestore();
+    }
+    await until('Redis has the list', async () => (await direct.keys('r5:*')).length > before);
+    const cache = cacheOf(redis, generations);
+    expect((await read(cache, asked, false, load)).value).toBe('1');
+    await generations.written({ enterpriseGlobalId: 'ent-clocks' });
+    for (let time = 0; time < 3; time++) expect((await read(cache, asked, false, load)).value).toBe('2');
+    expect(calls()).toBe(2);
+  });
+
   it('a write that Redis did not take is made up for before anything is read again', async () => {
     const { log, lines } = new RecordedLog();
     const generations = new Generations(config.upstream, LIFE, redis, log, metrics);
