@@ -17,7 +17,7 @@ import { createLog, faultLog, Log, NestLog } from './observability/log.ts';
 import { ManagementListener } from './observability/management.listener.ts';
 import { serveEstatePage } from './estate/estate-page.ts';
 import { serveDocumentation } from './documentation/documentation.ts';
-import { reportFaults } from './shared/edge.ts';
+import { edge, reportFaults } from './shared/edge.ts';
 
 /**
  * The limit of connections that wait until a busy process accepts them. The system may allow fewer (`somaxconn`). With Node's 511, many
@@ -53,7 +53,7 @@ export async function buildApp(
     // The limit is longer than any URL, so that the rules report the fault. Fastify runs no hook for a longer parameter.
     routerOptions: { maxParamLength: serverLimits.http.maxHeaderSize },
     // The router refuses no path that the limits above let through. If it did, the request would pass without its hooks.
-    frameworkErrors: (_error: unknown, { raw }: FastifyRequest) => void raw.socket.destroy(),
+    frameworkErrors: edge('bad path', (_error: unknown, { raw }: FastifyRequest) => raw.socket.destroy()),
     clientErrorHandler: answerBadHttp((...refusal) => app.get(RequestLog).refused(...refusal)),
   });
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.with(config, log), adapter, {
