@@ -93,8 +93,22 @@ export class EstateLists {
       if (!isWhole) return undefined;
       return instances.flatMap(({ product, merchandiseNums, licenseOrderId, channelOrderId }) => {
         if (!product) return [];
-        const { gmsPid: _, appKey: __, ...shown } = product;
-        return [{ ...shown, packageNum: merchandiseNums.at(-1) ?? null, licenseOrderId, channelOrderId }];
+        // In this order of fields earlier versions compare kept products as texts.
+        const { productId, productUri, productName, startsAt, endsAt, trial, limitConcurrent } = product;
+        const { crmProductId } = product;
+        return [
+          {
+            ...{
+              productId,
+              productUri,
+              productName,
+              packageNum: merchandiseNums.at(-1) ?? null,
+              startsAt,
+              endsAt,
+            },
+            ...{ trial, limitConcurrent, licenseOrderId, channelOrderId, crmProductId },
+          },
+        ];
       });
     } catch (error) {
       if (isAboutOneAsset(error)) return undefined;
