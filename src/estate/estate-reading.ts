@@ -15,7 +15,7 @@ import { EstateDirectory } from './estate-directory.ts';
 import { EstatePlatform } from './estate-platform.ts';
 import { EstateLists, type ReadAsset, type ReadLists, unreadReasonOf } from './estate-lists.ts';
 import { type EstateProduct, type HeldAsset, isListed } from './estate-row.ts';
-import { EstateRowsStore, type KnownEnterprise } from './estate-rows-store.ts';
+import { EstateRowsStore, type KnownEnterprise, LEFT } from './estate-rows-store.ts';
 import { BY_WRITE, type Change, FIRST_MS } from './estate-steps-store.ts';
 
 const DAY_MS = 86_400_000;
@@ -32,7 +32,6 @@ const ASSETS_PER_STEP = 100;
 const MAX_FAILURES = 3;
 
 /** The reasons for which an enterprise is forgotten after a day. The time of the first reading that met it follows. */
-const LEFT = 'No caller may see it since ';
 const GONE = 'The platform does not know it since ';
 
 /** The number of assets whose products are missing after a reading, and the reason for the last of them. */

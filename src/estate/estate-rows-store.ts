@@ -55,8 +55,10 @@ const CHANNELS = sql`
 const LOOK = sql`
   INSERT INTO estate_turns (platform, next_at, version, looked_at) VALUES (:platform, 0, 0, ${NOW})
   ON CONFLICT (platform) DO UPDATE SET looked_at = ${NOW}`;
+/** The beginning of the `reason` of an enterprise that is not read any more; the time from when on follows. */
+export const LEFT = 'No caller may see it since ';
 const UNREAD = sql`
-  SELECT count(CASE WHEN (state <> 'whole' OR reason IS NULL) AND coalesce(seen_at, added_at) <= :since THEN 1 END) AS unread,
+  SELECT count(CASE WHEN coalesce(substr(reason, 1, length(CAST(:left AS text))), '') <> :left AND coalesce(seen_at, added_at) <= :since THEN 1 END) AS unread,
     min(coalesce(seen_at, added_at)) AS "oldestAt" FROM estate_enterprises WHERE platform = :platform`;
 
 const LOOKED: Step<undefined, undefined> = {
@@ -224,7 +226,7 @@ export class EstateRowsStore {
   /** Returns the number of enterprises that were not read after `since`, and the time of the oldest reading; null: there is no enterprise. */
   async unread(since: number): Promise<{ readonly unread: number; readonly oldestAt: number | null }> {
     type Found = { readonly unread: number; readonly oldestAt: number | null };
-    const [found] = await this.database.read<Found>(UNREAD.with({ since }));
+    const [found] = await this.database.read<Found>(UNREAD.with({ since, left: LEFT }));
     return found ?? { unread: 0, oldestAt: null };
   }
 }
