@@ -1,4 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { JwtCallers } from '../caller/jwt-callers.ts';
 import { ListenConfig } from '../config/app-config.ts';
 import { FixedContent, linked, servePage } from '../operation/fixed-content.ts';
 import { pagePart } from '../operation/page-parts.ts';
@@ -14,7 +15,9 @@ export function serveEstatePage(app: NestFastifyApplication): void {
   const own = (name: string) => shippedFile(new URL(`estate-page/${name}`, import.meta.url));
   const fixed = (name: string, content: string | Buffer) =>
     new FixedContent(contentTypeOf(name), content, SCRIPT_POLICY);
-  const index = fixed('index.html', linked(own('index.html').toString(), publicPath));
+  const html = linked(own('index.html').toString(), publicPath);
+  const accepts = app.get(JwtCallers).accepted ? ' data-tokens' : '';
+  const index = fixed('index.html', html.replace('<html lang="en"', `$&${accepts}`));
   const files = new Map([
     ...OWN.map((name) => [name, fixed(name, own(name))] as const),
     ...PARTS.map((name) => [name, fixed(name, shippedFile(pagePart(name)))] as const),

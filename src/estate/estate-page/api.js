@@ -2,7 +2,7 @@
 import { Credential } from './credential.js';
 
 let changed;
-const credential = new Credential(true, () => changed());
+const credential = new Credential('tokens' in document.documentElement.dataset, () => changed());
 
 export const hasKey = () => credential.isGiven;
 export const ask = () => credential.ask();
