@@ -161,6 +161,8 @@ const migrations: readonly Migration[] = [
       sql`ALTER TABLE reservations ALTER platform ${PLAIN_TEXT}, ALTER caller ${PLAIN_TEXT},
         ALTER asset_num ${PLAIN_TEXT}, ALTER order_name ${PLAIN_TEXT}`,
       sql`ALTER TABLE uses ALTER platform ${PLAIN_TEXT}, ALTER caller ${PLAIN_TEXT}, ALTER period ${PLAIN_TEXT}, ALTER kind ${PLAIN_TEXT}`,
+      sql`ALTER TABLE estate_enterprises ALTER platform ${PLAIN_TEXT}`,
+      sql`ALTER TABLE estate_assets ALTER platform ${PLAIN_TEXT}`,
       sql`ALTER TABLE tasks ALTER platform ${PLAIN_TEXT}, ALTER kind ${PLAIN_TEXT}, ALTER name ${PLAIN_TEXT}`,
       sql`ALTER TABLE jobs ALTER platform ${PLAIN_TEXT}, ALTER job_id ${PLAIN_TEXT}, ALTER enterprise ${PLAIN_TEXT}`,
       sql`ALTER TABLE job_chunks ALTER platform ${PLAIN_TEXT}, ALTER job_id ${PLAIN_TEXT}`,
@@ -169,8 +171,6 @@ const migrations: readonly Migration[] = [
       sql`ALTER TABLE attempts ALTER platform ${PLAIN_TEXT}, ALTER name ${PLAIN_TEXT}`,
       sql`ALTER TABLE estate_written ALTER platform ${PLAIN_TEXT}, ALTER key ${PLAIN_TEXT}`,
       sql`ALTER TABLE estate_turns ALTER platform ${PLAIN_TEXT}`,
-      sql`ALTER TABLE estate_enterprises ALTER platform ${PLAIN_TEXT}`,
-      sql`ALTER TABLE estate_assets ALTER platform ${PLAIN_TEXT}`,
       sql`ALTER TABLE estate_rows ALTER platform ${PLAIN_TEXT}, ALTER license_type ${PLAIN_TEXT},
         ALTER member ${PLAIN_TEXT}, ALTER crm_product ${PLAIN_TEXT}`,
       sql`ALTER TABLE estate_keys ALTER platform ${PLAIN_TEXT}, ALTER key ${PLAIN_TEXT}`,
@@ -253,7 +253,13 @@ export class DatabaseSchema {
           ]);
       };
       const look = [WITHOUT_LIMITS.with(), LOCK.with(), before > 0 ? VERSION.with() : IS_THERE.with()];
-      await this.engine.transact(look, decide, { isPatient: true });
+      try {
+        await this.engine.transact(look, decide, { isPatient: true });
+      } catch (error) {
+        // Steps of a running gateway may lock the tables in another order.
+        if (!(error instanceof DatabaseFault && error.reason === 'conflict')) throw error;
+        isOver = false;
+      }
       if (isOver) return before;
     }
   }
