@@ -95,7 +95,11 @@ export function fields(columns: Columns): Sql {
 
 /** Makes a table of a list of objects that is passed as a parameter. The table has these columns and the parameter's name. */
 export function rows(parameter: string, columns: Columns): Sql {
-  const typed = listOf(columns, (name) => `"${name}" ${columns[name]}`);
+  // Sorted as the keys of the tables are, so that every statement locks rows in the same order.
+  const typed = listOf(
+    columns,
+    (name) => `"${name}" ${columns[name]}${columns[name] === 'text' ? ' COLLATE "C"' : ''}`,
+  );
   const read = listOf(columns, (name, column) => `"${name}" AS ${column}`);
   const picked = listOf(columns, (name, column) => `value ->> '${name}' AS ${column}`);
   return new Sql({

@@ -470,8 +470,8 @@ describe('a server of PostgreSQL', () => {
     const read = await reads();
     await database.step(begin, order());
     const { username } = new URL(url);
-    await server.ask(`ALTER TABLE ${username}.numbers ALTER name TYPE text COLLATE "POSIX";
-      ALTER TABLE ${username}.sample_orders ALTER name TYPE text COLLATE "POSIX"`);
+    await server.ask(`ALTER TABLE ${username}.numbers ALTER name TYPE varchar COLLATE "C";
+      ALTER TABLE ${username}.sample_orders ALTER name TYPE varchar COLLATE "C"`);
     expect(await reads()).toEqual(read);
     expect(await database.step(begin, order())).toBe('begun');
     expect(database.trust.status).toBe('up');
