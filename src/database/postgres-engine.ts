@@ -83,13 +83,15 @@ export class PostgresEngine implements Engine {
       const [found = []] = await connection.trip([this.#callOf(query)]);
       return found;
     };
+    const connections = isUrgent ? this.#writers : this.#readers;
     for (let conflicts = 0; ;) {
       try {
-        return await (isUrgent ? this.#writers.use(work) : this.#readers.use(work, MAX_WAIT_MS));
+        return await connections.use(work, isUrgent ? undefined : MAX_WAIT_MS);
       } catch (error) {
-        // A gateway of another version has changed the table. Each connection with a plan of the table before ends at its next use.
         if (!(error instanceof DatabaseFault && error.reason === 'conflict') || ++conflicts > MAX_CONFLICTS)
           throw error;
+        // A gateway of another version has changed the table, and each connection may have a plan of the table before.
+        connections.destroyIdle();
       }
     }
   }
@@ -247,6 +249,10 @@ class Connections {
       else if (connection.isReadOnly) connection.destroy();
       else if (connection.isUsable) this.#idle.push(connection);
     }
+  }
+
+  destroyIdle(): void {
+    for (const connection of this.#idle.splice(0)) connection.destroy();
   }
 
   /** Closes the idle connections at once, and those in use after their use. */
