@@ -56,11 +56,12 @@ export class ObservedOrderLedger extends WriteStore {
     return moved;
   }
 
-  override async sweep(): Promise<readonly string[]> {
-    const ended = await super.sweep();
-    for (const name of ended) this.#tellDoubt(name, 'in_doubt');
-    if (ended.some(isOrder)) this.#carriedOutLate();
-    return ended;
+  protected override ended(names: readonly string[]): void {
+    for (const name of names) {
+      this.metrics.count('gateway_recorded_writes_total', { state: 'in_doubt' });
+      this.#tellDoubt(name, 'in_doubt');
+    }
+    if (names.some(isOrder)) this.#carriedOutLate();
   }
 
   #observe({ by }: Move, { name, state, details }: LedgerRecord): void {

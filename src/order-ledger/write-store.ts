@@ -104,7 +104,8 @@ export class WriteStore {
       if (result.kind === 'there')
         return { kind: 'there', same: result.same, record: this.records.opened(result.row) };
       if (result.kind !== 'ended') return result;
-      await this.move({ name, by: 'lease', to: 'in_doubt' });
+      const moved = await this.#moved({ name, by: 'lease', to: 'in_doubt' });
+      if (moved.kind === 'moved') this.ended([name]);
     }
   }
 
@@ -197,6 +198,7 @@ export class WriteStore {
       part = await this.database.step(endLeases, { gatewayNow: Date.now() });
       ended.push(...part);
     } while (part.length === MAX_ENDED);
+    this.ended(ended);
     if (performance.now() - this.#forgottenAt >= FORGET_MS) await this.#forget();
     return ended;
   }
@@ -214,6 +216,9 @@ export class WriteStore {
     const scheduled = { count: ordersIn('scheduled').count, overdueMs };
     return { inDoubt: ordersIn('in_doubt', 'incomplete'), accepted: ordersIn('accepted'), scheduled };
   }
+
+  /** Called with the writes whose lease this process has ended. */
+  protected ended(_names: readonly string[]): void {}
 
   #moved({ details, ...move }: Move) {
     const sealed = details && this.records.sealed(move.name, keptDetails(details, move.to));
