@@ -238,10 +238,9 @@ export class PlaceOrderDto {
   items!: OrderItemDto[];
 }
 
-/** Returns whether no two items have the same sequence. */
-export function isEachOnce(items: unknown): boolean {
+function isEachOnce(items: unknown): boolean {
   if (!Array.isArray(items)) return true;
-  return new Set((items as { sequence?: number }[]).map(sequenceOf)).size === items.length;
+  return new Set((items as OrderItemDto[]).map(sequenceOf)).size === items.length;
 }
 
 /** The sequence of an item in the call to the platform. */

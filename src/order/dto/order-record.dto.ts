@@ -7,7 +7,6 @@ import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 import { Label, Names } from '../../tenancy/names.ts';
 import { Int32, TimestampParameter } from '../../validation/scalar-rules.ts';
 import { Identifier, InUrl, ListOf, OneOf, Optional, rule, Text } from '../../validation/rules.ts';
-import { isEachOnce } from './license-order.dto.ts';
 
 const settlements = enumeration(
   'Settlement',
@@ -172,4 +171,9 @@ export class SettleOrderDto {
   )
   @rule('sequences', isEachOnce, 'must name every sequence once')
   items?: SettledItemDto[];
+}
+
+function isEachOnce(items: unknown): boolean {
+  if (!Array.isArray(items)) return true;
+  return new Set((items as SettledItemDto[]).map((item) => item?.sequence)).size === items.length;
 }
