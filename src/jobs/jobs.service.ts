@@ -65,7 +65,7 @@ export class JobsService {
     let known = seen;
     return this.watchers.follow(async () => {
       // While the store is away, the client keeps the last version that it got.
-      const found = await this.store.read(job.definition.jobId).catch(() => current);
+      const found = await this.store.find(job.definition.jobId).catch(() => current);
       if (!found || !(await maySee())) return { next: 'end' };
       current = found;
       if (isEnded(found.state)) return { texts: [eventOf('done', found)], next: 'end' };
