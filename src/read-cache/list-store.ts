@@ -29,8 +29,6 @@ export interface TextForm<T> {
 /** A list in this process; `sharedAt` is the `askedAt` of the copy in Redis. */
 interface LocalList extends List<unknown> {
   readonly sharedAt: number;
-  /** True if another replica may have read the list. Its clock differs, so the two times cannot be compared. */
-  readonly isCopy: boolean;
 }
 
 const LOCAL_LISTS = 1_000;
@@ -86,7 +84,9 @@ export class ListStore {
   async #find<T>(key: string, form: TextForm<T>): Promise<List<T> | undefined> {
     const found = await this.#second?.get(FORMAT + key).catch(() => undefined);
     if (!found) return undefined;
-    const { text, askedAt, generation } = found;
+    const { text, generation } = found;
+    // The clock of the replica that asked may be ahead: a list that this process asks for from now on is newer all the same.
+    const askedAt = Math.min(found.askedAt, Date.now());
     const held = this.#first.get(key);
     const isNewer = held !== undefined && held.askedAt >= askedAt;
     if (isNewer && held.generation === generation) return held as List<T>;
@@ -94,8 +94,7 @@ export class ListStore {
     const list = { value: form.fromText(text), length: text.length, askedAt, generation, version };
     // The copy lives only for the rest of the list's life. Different clocks of replicas cannot make this longer than a whole life.
     const leftMs = Math.min(this.lifeMs, askedAt + this.lifeMs - Date.now());
-    if (leftMs >= 1 && !isNewer)
-      this.#first.set(key, { ...list, sharedAt: askedAt, isCopy: true }, { ttl: leftMs });
+    if (leftMs >= 1 && !isNewer) this.#first.set(key, { ...list, sharedAt: askedAt }, { ttl: leftMs });
     return list;
   }
 
@@ -107,11 +106,11 @@ export class ListStore {
     const { length, askedAt, version, generation } = list;
     if (length > MAX_LENGTH) return;
     const held = this.#first.get(key);
-    if (held && !held.isCopy && held.askedAt > askedAt) return;
+    if (held && held.askedAt > askedAt) return;
     const isSame = held?.version === version && held.generation === generation;
     const isShared = isSame && askedAt - held.sharedAt < this.lifeMs * RENEWED;
     const sharedAt = isShared ? held.sharedAt : askedAt;
-    this.#first.set(key, { ...list, sharedAt, isCopy: false }, { ttl: this.#jitteredLifeMs() });
+    this.#first.set(key, { ...list, sharedAt }, { ttl: this.#jitteredLifeMs() });
     if (this.#second && !isShared) await this.#share(this.#second, key, list, form);
   }
 
