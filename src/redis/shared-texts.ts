@@ -10,12 +10,12 @@ interface OwnText {
   /** True if Redis has stored the text too. Another replica may have deleted it there. */
   readonly isShared: boolean;
   /** The older text that Redis kept when it refused this one. */
-  readonly older: string | null;
+  older: string | null;
 }
 
 /**
  * The store of Nest's `Cache`. Its texts expire, and all replicas share them in Redis. A process also keeps the texts that it has stored
- * itself. They count while there is no Redis or Redis is away, and later if Redis did not store them and has no newer text. A failure of
+ * itself. They count while there is no Redis or Redis is away, and later if Redis refused to store them and has no newer text. A failure of
  * Redis is no error of the cache.
  */
 export function sharedTexts(redis: SharedRedis): Keyv {
@@ -43,8 +43,9 @@ export function sharedTexts(redis: SharedRedis): Keyv {
           () => true,
           () => false,
         );
-      const older = isShared ? null : await redis.run((client) => client.get(key)).catch(() => null);
-      own.set(key, { text, isShared, older }, { ttl: lifeMs });
+      const kept: OwnText = { text, isShared, older: null };
+      own.set(key, kept, { ttl: lifeMs });
+      if (!isShared) kept.older = await redis.run((client) => client.get(key)).catch(() => null);
     },
     async delete(key: string): Promise<void> {
       own.delete(key);
