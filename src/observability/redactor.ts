@@ -4,6 +4,8 @@ import { MASK } from '../shared/secret-fields.ts';
 const MIN_LENGTH = 4;
 /** The fewest digits of base64 that are masked. Fewer would match by chance. */
 const MIN_DIGITS = 8;
+/** The last characters of a form that are compared before the whole form is. Many passwords end in the same few. */
+const TAIL = 8;
 /** The number of secrets above the present ones that stay known. Tokens change, so the former ones are forgotten from time to time. */
 const MAX_FORMER = 1_000;
 
@@ -16,10 +18,10 @@ export type SecretSource = Iterable<string>;
  */
 export class Redactor {
   readonly #sources: SecretSource[] = [];
-  /** All known secrets, with the ends of their forms. */
-  readonly #ends = new Map<string, readonly number[]>();
-  /** The secrets of which a form ends so. With it a text is searched for all secrets at once. */
-  readonly #byEnd = new Map<number, Set<string>>();
+  /** All known secrets, with the tails of their forms. */
+  readonly #tails = new Map<string, readonly string[]>();
+  /** The tails that end so. With it a text is searched for all secrets at once. */
+  readonly #byEnd = new Map<number, { readonly tail: string; readonly secret: string }[]>();
 
   add(...sources: readonly SecretSource[]): void {
     this.#sources.push(...sources);
@@ -48,8 +50,8 @@ export class Redactor {
     let end = 0;
     for (let at = 0; at < text.length; at++) {
       end = withNext(end, text, at);
-      const secrets = this.#byEnd.get(end);
-      if (secrets) for (const secret of secrets) possible.add(secret);
+      for (const { tail, secret } of this.#byEnd.get(end) ?? [])
+        if (text.startsWith(tail, at + 1 - tail.length)) possible.add(secret);
     }
     return possible;
   }
@@ -60,26 +62,31 @@ export class Redactor {
     for (const source of this.#sources)
       for (const secret of source) {
         present++;
-        if (!this.#ends.has(secret)) this.#add(secret);
+        if (!this.#tails.has(secret)) this.#add(secret);
       }
-    if (this.#ends.size <= present + MAX_FORMER) return;
+    if (this.#tails.size <= present + MAX_FORMER) return;
     const all = new Set(this.#sources.flatMap((source) => [...source]));
-    for (const secret of this.#ends.keys()) if (!all.has(secret)) this.#forget(secret);
+    for (const secret of this.#tails.keys()) if (!all.has(secret)) this.#forget(secret);
   }
 
   #add(secret: string): void {
-    const ends = secret.length < MIN_LENGTH ? [] : [...new Set(formsOf(secret).map(endOf))];
-    this.#ends.set(secret, ends);
-    for (const end of ends) this.#byEnd.set(end, (this.#byEnd.get(end) ?? new Set()).add(secret));
+    const forms = secret.length < MIN_LENGTH ? [] : formsOf(secret);
+    const tails = [...new Set(forms.map((form) => form.slice(-TAIL)))];
+    this.#tails.set(secret, tails);
+    for (const tail of tails) {
+      const others = this.#byEnd.get(endOf(tail));
+      if (others) others.push({ tail, secret });
+      else this.#byEnd.set(endOf(tail), [{ tail, secret }]);
+    }
   }
 
   #forget(secret: string): void {
-    for (const end of this.#ends.get(secret) ?? []) {
-      const secrets = this.#byEnd.get(end);
-      secrets?.delete(secret);
-      if (secrets?.size === 0) this.#byEnd.delete(end);
+    for (const end of new Set(this.#tails.get(secret)?.map(endOf))) {
+      const others = this.#byEnd.get(end)?.filter((each) => each.secret !== secret) ?? [];
+      if (others.length > 0) this.#byEnd.set(end, others);
+      else this.#byEnd.delete(end);
     }
-    this.#ends.delete(secret);
+    this.#tails.delete(secret);
   }
 }
 
