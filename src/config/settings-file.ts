@@ -43,7 +43,7 @@ function placeOf(path: readonly PropertyKey[]): string {
 }
 
 function parsed(path: string): unknown {
-  const bytes = read(path);
+  const bytes = bytesOfFile(path);
   const text = bytes.toString().replace(/^\ufeff/, '');
   try {
     // `parseJson` refuses what `JSON.parse` accepts: a repeated key, another encoding.
@@ -59,7 +59,8 @@ function parsed(path: string): unknown {
   }
 }
 
-function read(path: string): Buffer {
+/** Throws {@link SettingsFileError} if the file cannot be read. */
+export function bytesOfFile(path: string): Buffer {
   if (/^\s*[[{]/.test(path)) throw new SettingsFileError('the value is the content of a file, not its path');
   try {
     return readFileSync(path);

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import * as oauth from 'openid-client';
 import { fetch as undiciFetch } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { codeModules } from '../config/taught-codes.ts';
 import { SECRET_TEXT } from '../config/secret.ts';
-import { SettingsFileError } from '../config/settings-file.ts';
+import { bytesOfFile, SettingsFileError } from '../config/settings-file.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
 import { type AccessToken, accessToken, type Principal } from './principal.ts';
@@ -150,7 +149,7 @@ export class TokenEndpoint implements OnModuleInit {
 }
 
 function readSecret(path: string): string {
-  const secret = readFileSync(path, 'utf8').trim();
+  const secret = bytesOfFile(path).toString().trim();
   if (SECRET_TEXT.test(secret)) return secret;
   throw new SettingsFileError('it is empty, or no UTF-8 text of one line');
 }
