@@ -89,7 +89,7 @@ export class RequestHooks {
     reply.raw.once('close', ended);
     const problem = malformedRequest(request);
     if (problem) return sendProblem(problem, request, reply.header('connection', 'close'));
-    if (request.url.length <= MAX_URL) return done();
+    if (request.originalUrl.length <= MAX_URL) return done();
     sendProblem(new ProblemException('uri-too-long'), request, reply);
   }
 
