@@ -28,7 +28,7 @@ const isShown = (page: Page, text: string | RegExp) => page.locator('#count', { 
 
 /** Fills the open dialog. */
 async function give(page: Page, credential: string): Promise<void> {
-  await page.getByLabel('API key or token').fill(credential);
+  await page.getByLabel('API key').fill(credential);
   await page.locator('#form').getByRole('button', { name: 'Authorize' }).click();
 }
 
