@@ -66,7 +66,7 @@ describe('a known secret in a text', () => {
 });
 
 it('passwords that end as every line begins cost no search for each of them', () => {
-  const passwords = Array.from({ length: 2_000 }, () => `${newSecret('p')}2026`);
+  const passwords = Array.from({ length: 2_000 }, () => `${newSecret('t')}2026`);
   const redactor = redactorOf(...passwords);
   const line = `{"time":"2026-11-26T12:00:00.000Z","msg":"the year 2026"}`;
   expect(redactor.redact(`${line}${passwords[7]}`)).toBe(`${line}[secret]`);
