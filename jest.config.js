@@ -33,7 +33,7 @@ export default {
     { ...common, displayName: 'long', testMatch: ['**/*.long.ts'] },
   ],
   // Suites wait for leases and deadlines half of their time, so more of them run than there are processors.
-  maxWorkers: availableParallelism() * 2,
+  maxWorkers: Math.ceil(availableParallelism() * 2.5),
   testSequencer: '<rootDir>/test/support/stories-first.sequencer.js',
   // Modules of finished suites stay in a worker's memory.
   workerIdleMemoryLimit: '500MB',

@@ -510,7 +510,7 @@ it('G12 a maintenance is begun and ended with a credential, after a confirmation
   await goOn();
   await page.getByText('It begins at once, on every replica, and ends by itself').waitFor();
   await page.getByRole('button', { name: 'Yes, change it' }).click();
-  await page.getByText('the platform is moved').waitFor();
+  await page.getByText('the platform is moved', { exact: true }).waitFor();
   const changed = await fleet.get(1, '/v1/maintenance');
   expect(changed.body).toEqual({ ...body, reason: 'the platform is moved' });
   await section('attention');
