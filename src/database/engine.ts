@@ -34,6 +34,9 @@ export type FaultReason =
   | 'refused'
   | 'broken';
 
+/** A read, a transaction or a change of the tables that lost against another transaction runs again up to this number of times. */
+export const MAX_CONFLICTS = 8;
+
 export class DatabaseFault extends Error {
   override readonly name = 'DatabaseFault';
   readonly reason: FaultReason;

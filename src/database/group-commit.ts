@@ -1,11 +1,9 @@
 import { edge, inBackground } from '../shared/edge.ts';
-import { DatabaseFault, type Engine, type Rows } from './engine.ts';
+import { DatabaseFault, type Engine, MAX_CONFLICTS, type Rows } from './engine.ts';
 import { NOW, type Query, sql } from './sql.ts';
 import { type Decision, MAX_GROUP, MAX_GROUP_BYTES, RAISE, type Step } from './step.ts';
 import type { Trust } from './trust.ts';
 
-/** A transaction that lost against another one runs again up to this number of times. */
-const MAX_CONFLICTS = 8;
 /** The most reconnects for one transaction: a connection that ended while it was idle is noticed only when it is used. */
 const MAX_RECONNECTS = 2;
 const WITHIN_MS = 5_000;

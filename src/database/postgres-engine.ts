@@ -3,10 +3,11 @@ import pLimit from 'p-limit';
 import { ConfigError } from '../config/config-error.ts';
 import { edge, inBackground } from '../shared/edge.ts';
 import {
-  type Decide,
   DatabaseFault,
+  type Decide,
   type Engine,
   type Fitness,
+  MAX_CONFLICTS,
   type Patience,
   type Rows,
   type Urgency,
@@ -18,8 +19,6 @@ import { type Query, type Sql, sql } from './sql.ts';
 const WRITERS = 2;
 /** A read that waits longer for a connection is refused, so that a slow server does not hold up callers for minutes. */
 const MAX_WAIT_MS = 5_000;
-/** A read that conflicts with a change of its table runs again up to this number of times. */
-const MAX_CONFLICTS = 8;
 const CHANNEL = 'licensing_gateway';
 const COMMIT: PostgresCall = { text: 'COMMIT' };
 const NOTIFY = sql`SELECT pg_notify('licensing_gateway', :notice)`;

@@ -1,4 +1,4 @@
-import { DatabaseFault, type Engine, type Rows } from './engine.ts';
+import { DatabaseFault, type Engine, MAX_CONFLICTS, type Rows } from './engine.ts';
 import { either, rows, sql, type Sql } from './sql.ts';
 
 interface Migration {
@@ -235,7 +235,7 @@ export class DatabaseSchema {
 
   /** Returns the version before the migration. Rejects with `rights` if the role may not change tables. */
   async migrate(): Promise<number> {
-    for (;;) {
+    for (let conflicts = 0; ;) {
       const before = await this.version();
       if (before >= SCHEMA_VERSION) return before;
       await this.#mayCreate();
@@ -257,8 +257,9 @@ export class DatabaseSchema {
         await this.engine.transact(look, decide, { isPatient: true });
       } catch (error) {
         // Steps of a running gateway may lock the tables in another order.
-        if (!(error instanceof DatabaseFault && error.reason === 'conflict')) throw error;
-        isOver = false;
+        const isAgain = error instanceof DatabaseFault && error.reason === 'conflict';
+        if (!isAgain || ++conflicts > MAX_CONFLICTS) throw error;
+        continue;
       }
       if (isOver) return before;
     }
