@@ -65,18 +65,22 @@ describe('a known secret in a text', () => {
   });
 });
 
-it('passwords that end as every line begins cost no search for each of them', () => {
-  const passwords = Array.from({ length: 2_000 }, () => `${newSecret('t')}2026`);
-  const redactor = redactorOf(...passwords);
-  const line = `{"time":"2026-11-26T12:00:00.000Z","msg":"the year 2026"}`;
-  expect(redactor.redact(`${line}${passwords[7]}`)).toBe(`${line}[secret]`);
-  // The shortest of a few, so that other load of the machine does not matter.
+/** The shortest time of a few lines, so that other load of the machine does not matter. */
+function shortestMs(redactor: Redactor, line: string): number {
   const times = Array.from({ length: 20 }, (_, index) => {
     const started = performance.now();
     redactor.redact(`${line}${index}`);
     return performance.now() - started;
   });
-  expect(Math.min(...times)).toBeLessThan(2);
+  return Math.min(...times);
+}
+
+it('passwords that end as every line begins cost no search for each of them', () => {
+  const passwords = Array.from({ length: 2_000 }, () => `${newSecret('t')}2026`);
+  const redactor = redactorOf(...passwords);
+  const line = `{"time":"2026-11-26T12:00:00.000Z","msg":"the year 2026"}`;
+  expect(redactor.redact(`${line}${passwords[7]}`)).toBe(`${line}[secret]`);
+  expect(shortestMs(redactor, line)).toBeLessThan(2);
 });
 
 describe('the tokens of 2,000 users', () => {
@@ -88,13 +92,8 @@ describe('the tokens of 2,000 users', () => {
   it('are all masked, and a line is searched for them in a moment', () => {
     const redactor = redactorOf(...tokens);
     for (const token of tokens) expect(redactor.redact(`${text}${token}.`)).toBe(`${text}[secret].`);
-    // The shortest of a few, so that other load of the machine does not matter. One search for each token takes 100 ms.
-    const times = Array.from({ length: 20 }, (_, index) => {
-      const started = performance.now();
-      redactor.redact(`${text}${index}`);
-      return performance.now() - started;
-    });
-    expect(Math.min(...times)).toBeLessThan(10);
+    // One search for each token takes 100 ms.
+    expect(shortestMs(redactor, text)).toBeLessThan(10);
   });
 
   it('are forgotten some time after they have ended, and present ones stay masked', () => {

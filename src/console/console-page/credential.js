@@ -1,7 +1,7 @@
 /** The operator's credential: in the memory of this tab until it is closed, reloaded or told to forget. */
 let kept;
 
-/** A JWT has three parts. Anything else is a key, whatever it begins with. */
+/** The form of a JWT, which has three parts. Any other text is sent as a key. */
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 const headersFor = (text) => (TOKEN.test(text) ? { authorization: `Bearer ${text}` } : { 'x-api-key': text });
