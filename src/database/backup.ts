@@ -1,10 +1,10 @@
 import 'reflect-metadata';
 import {
   accessSync,
-  chmodSync,
   closeSync,
   constants,
   existsSync,
+  fchmodSync,
   fsyncSync,
   openSync,
   renameSync,
@@ -56,10 +56,11 @@ function copy(path: string, target: string): void {
   const part = `${target}.part-${process.pid}`;
   const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS });
   try {
+    // The copy has the names of callers and orders in plain text. VACUUM would make a file that all users of the machine can read.
+    const { mode } = statSync(path);
+    const file = openSync(part, 'wx', mode);
+    fchmodSync(file, mode);
     database.prepare('VACUUM INTO ?').run(part);
-    // The copy has the names of callers and orders in plain text, as the original has.
-    chmodSync(part, statSync(path).mode);
-    const file = openSync(part, 'r+');
     fsyncSync(file);
     closeSync(file);
     renameSync(part, target);

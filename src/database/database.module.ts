@@ -4,6 +4,7 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { Database } from './database.ts';
+import { LongReads } from './long-reads.ts';
 import { SealedTexts } from './sealed-texts.ts';
 import { inRedis } from './seen-memory.ts';
 import { trustReasons } from './trust.ts';
@@ -11,6 +12,7 @@ import { trustReasons } from './trust.ts';
 @Global()
 @Module({
   providers: [
+    LongReads,
     {
       provide: Database,
       inject: [DatabaseConfig, Log, SharedRedis],
@@ -27,7 +29,7 @@ import { trustReasons } from './trust.ts';
       useFactory: ({ encryptionKeys, platform }: DatabaseConfig) => new SealedTexts(encryptionKeys, platform),
     },
   ],
-  exports: [Database, SealedTexts],
+  exports: [Database, LongReads, SealedTexts],
 })
 export class DatabaseModule implements OnModuleInit, OnApplicationShutdown {
   constructor(

@@ -1,12 +1,13 @@
 import type { DatabaseConfig } from '../config/app-config.ts';
 import type { Log } from '../observability/log.ts';
 import { edge, reportFault } from '../shared/edge.ts';
+import { clockFrom } from './clock-from.ts';
 import { DatabaseUnavailable } from './database-unavailable.ts';
 import { DatabaseFault, type Engine, type Urgency } from './engine.ts';
 import { GroupCommit } from './group-commit.ts';
 import { PostgresEngine } from './postgres-engine.ts';
 import { besideFile, SeenMemory, type SeenPlace } from './seen-memory.ts';
-import type { Query } from './sql.ts';
+import { CLOCK, type Query } from './sql.ts';
 import { SqliteFile, SqliteMemory } from './sqlite-engine.ts';
 import type { Step } from './step.ts';
 import { Trust } from './trust.ts';
@@ -53,6 +54,12 @@ export class Database {
   /** Runs one statement that changes nothing, on a connection of its own. The statement has to bound its rows in number and in bytes. */
   async read<R>(query: Query, options?: Urgency): Promise<readonly R[]> {
     return (await told(this.#engine.read(query, options))) as readonly R[];
+  }
+
+  /** Returns the clock of the database, as {@link clockFrom} does. */
+  async clock(): Promise<() => number> {
+    const [found] = await this.read<{ readonly now: number }>(CLOCK.with());
+    return clockFrom(found?.now ?? Date.now());
   }
 
   step<Input, Output>(step: Step<Input, Output>, input: Input): Promise<Output> {

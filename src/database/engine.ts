@@ -53,6 +53,8 @@ export interface Fitness {
   readonly unfit: readonly string[];
   /** The gateway logs these reasons, and orders go on. */
   readonly weak: readonly string[];
+  /** True if whatever is written now is lost when the process ends. */
+  readonly losesWrites?: true;
 }
 
 export interface Patience {

@@ -1,14 +1,12 @@
 import { edge, inBackground } from '../shared/edge.ts';
 import { DatabaseFault, type Engine, MAX_CONFLICTS, type Rows } from './engine.ts';
-import { NOW, type Query, sql } from './sql.ts';
+import { CLOCK, type Query } from './sql.ts';
 import { type Decision, MAX_GROUP, MAX_GROUP_BYTES, RAISE, type Step } from './step.ts';
 import type { Trust } from './trust.ts';
 
 /** The most reconnects for one transaction: a connection that ended while it was idle is noticed only when it is used. */
 const MAX_RECONNECTS = 2;
 const WITHIN_MS = 5_000;
-
-const LOOK_AT_CLOCK = sql`SELECT ${NOW} AS now`.with();
 
 interface Waiting {
   readonly key: string;
@@ -139,12 +137,13 @@ export class GroupCommit {
 
   async #transact(step: AnyStep, group: readonly Waiting[]): Promise<readonly unknown[]> {
     const inputs = group.map(({ input }) => input) as [never];
-    if (step.guarded && this.trust.refusal) throw this.trust.refusal;
+    const refusal = step.guarded ? this.trust.refusal : this.trust.refusalOfAll;
+    if (refusal) throw refusal;
     const look = step.look?.(inputs) ?? [];
     // The watch starts before the transaction: the database must have everything that the gateway has seen by then.
     const watched = step.guarded || step.pastLoss ? this.trust.watch() : undefined;
     // The clock is read after the look, which may have waited for a lock. Otherwise changes during the wait would lie in the future.
-    const looks = look.length === 0 ? [] : [...look, watched?.query ?? LOOK_AT_CLOCK];
+    const looks = look.length === 0 ? [] : [...look, watched?.query ?? CLOCK.with()];
     let decision: Decision<unknown> | undefined;
     let wakes: readonly string[] = [];
     let doubt: DatabaseFault | undefined;

@@ -24,6 +24,7 @@ export const LOOK = sql`
     LEFT JOIN numbers ON numbers.platform = identities.platform`;
 /** In the look of a step: when an operator last confirmed a database that may lack commits, in ms; 0: never. */
 export const CONFIRMED = sql`SELECT confirmed_at AS "confirmedAt" FROM identities WHERE platform = :platform`;
+const OTHERS = sql`SELECT platform FROM identities WHERE platform <> :platform ORDER BY platform LIMIT 10`;
 /** Writes a text that nobody reads. */
 export const TRY = sql`UPDATE identities SET trial = :trial WHERE platform = :platform`;
 
@@ -35,8 +36,11 @@ const MAKE_NUMBERS = sql`
 const LOCK = sql`SELECT 1 AS one FROM identities WHERE platform = :platform ${FOR_UPDATE}`;
 const SET_LOST = sql`
   UPDATE identities SET lost_at = coalesce(lost_at, ${NOW}), lost_seen = :seen WHERE platform = :platform`;
-/** By the clock of the database, and always later than before. */
-const LATER = either(sql`GREATEST(${NOW}, confirmed_at + 1)`, sql`max(${NOW}, confirmed_at + 1)`);
+/** By the clock of the database, and always later than before. That clock may have been ahead at an earlier confirmation. */
+const LATER = either(
+  sql`GREATEST(${NOW}, confirmed_at + 1, :least)`,
+  sql`max(${NOW}, confirmed_at + 1, :least)`,
+);
 const CONFIRM = sql`
   UPDATE identities SET identity = :identity, confirmed_at = ${LATER}, lost_at = NULL, lost_seen = NULL
   WHERE platform = :platform`;
@@ -57,6 +61,12 @@ export function identityIn(found: Rows): Identity | undefined {
     lostHad: had ?? numbers,
     numbers,
   };
+}
+
+/** Returns the first other platforms that have records in the database, separated by commas. It is empty if there are none. */
+export async function otherPlatforms(engine: Engine): Promise<string> {
+  const found = await engine.read(OTHERS.with());
+  return found.map(({ platform }) => String(platform)).join(', ');
 }
 
 /** Makes the identity of a new database, unless another gateway was faster. */
@@ -102,11 +112,14 @@ export async function recordLoss(engine: Engine, seen: Seen): Promise<void> {
   await engine.transact([LOCK.with(), LOOK.with()], ([, found = []]) => lossWrites(found, seen));
 }
 
-/** An operator trusts the database with what it has. The numbers go on from the highest that is known, so that no cursor is given out twice. */
-export async function confirm(engine: Engine, identity: string, seen: Seen['numbers']): Promise<void> {
-  const numbers = Object.entries(seen).map(([name, value]) => SET_NUMBER.with({ name, value }));
-  const confirmed = CONFIRM.with({ identity });
-  await engine.transact([], () => [...makes(identity), confirmed, ...numbers]);
+/**
+ * An operator trusts the database with what it has. The numbers go on from the highest that is known, so that no cursor is given out twice.
+ * `confirmedAt` is that of the last confirmation which gateways have seen: they follow a later one only.
+ */
+export async function confirm(engine: Engine, { identity, confirmedAt, numbers }: Seen): Promise<void> {
+  const raised = Object.entries(numbers).map(([name, value]) => SET_NUMBER.with({ name, value }));
+  const confirmed = CONFIRM.with({ identity, least: confirmedAt + 1 });
+  await engine.transact([], () => [...makes(identity), confirmed, ...raised]);
 }
 
 /** Returns the numbers of `lost_seen`: the highest that were seen, by their names, and in `had` those of the database. */

@@ -8,7 +8,16 @@ import { inTime, redisClient, serverOf } from '../redis/redis-client.ts';
 import { edge } from '../shared/edge.ts';
 import { engineOf } from './database.ts';
 import { DatabaseFault, type Engine } from './engine.ts';
-import { confirm, type Identity, identityIn, LOOK, lossIn, make, SKIPPED } from './identity.ts';
+import {
+  confirm,
+  type Identity,
+  identityIn,
+  LOOK,
+  lossIn,
+  make,
+  otherPlatforms,
+  SKIPPED,
+} from './identity.ts';
 import { DatabaseSchema, SCHEMA_VERSION } from './schema.ts';
 import { besideFile, highest, inRedis, type Seen, SeenMemory } from './seen-memory.ts';
 
@@ -61,7 +70,7 @@ async function main(given: readonly string[]): Promise<void> {
   const engine = engineOf(database);
   try {
     await engine.open();
-    await makeReady(engine, await seenBefore(config), options);
+    await makeReady(engine, database.platform, await seenBefore(config), options);
   } finally {
     await engine.close();
   }
@@ -96,6 +105,7 @@ async function seenBefore({ database, redis }: AppConfig): Promise<Seen | undefi
 
 async function makeReady(
   engine: Engine,
+  platform: string,
   seen: Seen | undefined,
   { isConfirmed, isRestored, isUpdate }: Options,
 ): Promise<void> {
@@ -126,6 +136,17 @@ async function makeReady(
       2,
     );
 
+  const others = version > 0 && !found ? await otherPlatforms(engine) : '';
+  if (others)
+    say(
+      `The database has records of ${others}, and none of ${platform}, the platform of UPSTREAM_BASE_URL. If that address is wrong, correct it.`,
+    );
+  if (others && isUpdate)
+    throw new Refused(
+      'Nothing was changed: the gateway would take a platform with a new address for another one, and know none of its orders. If two platforms share the database, an operator has to confirm it with `npm run database-init`',
+      2,
+    );
+
   if (version < SCHEMA_VERSION)
     say(
       version === 0
@@ -149,7 +170,11 @@ async function makeReady(
   } else {
     const { feed = 0 } = numbers;
     // Readers may have had numbers of the feed that nothing remembers.
-    await confirm(engine, identity, isRestored ? { ...numbers, feed: feed + SKIPPED } : numbers);
+    await confirm(engine, {
+      identity,
+      confirmedAt: seen?.confirmedAt ?? 0,
+      numbers: isRestored ? { ...numbers, feed: feed + SKIPPED } : numbers,
+    });
     say('Ready. Gateways that run take notice within 5 seconds.');
   }
   const lacks = await schema.missingRights();

@@ -52,6 +52,11 @@ export class SealedTexts {
     return this.#sealer?.lacksKeyOf(sealed) ?? false;
   }
 
+  /** Whether bytes were sealed under a key that the gateway does not have. */
+  lacksKeyOfBytes(sealed: Buffer): boolean {
+    return this.lacksKeyOf(sealed.toString('latin1', 0, sealed.indexOf('.', sealed.indexOf('.') + 1) + 1));
+  }
+
   isUnderFirstKey(sealed: string): boolean {
     return this.#sealer?.isUnderFirstKey(sealed) ?? true;
   }

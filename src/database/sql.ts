@@ -131,5 +131,8 @@ export const NOW = either(
   sql`CAST(:clock AS INTEGER)`,
 );
 
+/** The statement that only tells the time of the database, as `now`. */
+export const CLOCK = sql`SELECT ${NOW} AS now`;
+
 /** The end of a SELECT whose rows no other transaction can change or lock before this one ends. SQLite allows one writer at a time. */
 export const FOR_UPDATE = either(sql`FOR UPDATE`, sql``);

@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import pLimit from 'p-limit';
@@ -91,15 +91,20 @@ export class SqliteFile implements Engine {
         `DATABASE_URL names a file in ${folder}, which is not there or not writable: make the folder, and let the user of the gateway write it`,
       ]);
     }
+    if (this.#fileNow()?.isFile() === false)
+      throw new ConfigError([`DATABASE_URL names ${this.path}, which is no file: name one in a folder`]);
     try {
       await this.#writer.ask('read', []);
       await this.#reader.ask('read', []);
     } catch (error) {
-      throw error instanceof DatabaseFault && error.reason !== 'away'
-        ? new ConfigError([`DATABASE_URL: ${error.message}`])
-        : error;
+      if (!(error instanceof DatabaseFault)) throw error;
+      if (error.reason !== 'away') throw new ConfigError([`DATABASE_URL: ${error.message}`]);
+      if (this.#fileNow()) throw error;
+      throw new ConfigError([
+        `DATABASE_URL names ${this.path}, which cannot be made or opened: name a file that the user of the gateway can make`,
+      ]);
     }
-    this.#file = this.#fileNow();
+    this.#file = this.#fileNow()?.ino;
   }
 
   async close(): Promise<void> {
@@ -142,17 +147,23 @@ export class SqliteFile implements Engine {
 
   /** Reports a file that was deleted or replaced. Such a file is still open, and all its data is lost when the process ends. */
   async fitness(): Promise<Fitness> {
-    if (this.#file !== undefined && this.#fileNow() === this.#file) return { unfit: [], weak: [] };
+    if (this.#file !== undefined && this.#fileNow()?.ino === this.#file) return { unfit: [], weak: [] };
     return {
       unfit: [
-        'is a file that was deleted or replaced while the gateway runs: stop the gateway, put the file back, and start it again',
+        'is a file that was deleted or replaced while the gateway runs, so nothing is written to it: stop the gateway, put the file back, and start it again',
       ],
       weak: [],
+      losesWrites: true,
     };
   }
 
-  #fileNow(): number | undefined {
-    return statSync(this.path, { throwIfNoEntry: false })?.ino;
+  #fileNow(): Stats | undefined {
+    try {
+      return statSync(this.path, { throwIfNoEntry: false });
+    } catch {
+      // Such a name can have no file: it is too long, or a part of it is a link to itself.
+      return undefined;
+    }
   }
 }
 

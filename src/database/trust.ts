@@ -5,7 +5,17 @@ import type { Log } from '../observability/log.ts';
 import { edge } from '../shared/edge.ts';
 import { DatabaseUnavailable } from './database-unavailable.ts';
 import { DatabaseFault, type Engine, type FaultReason, type Rows } from './engine.ts';
-import { identityIn, isBehind, LOOK, lossIn, lossWrites, make, recordLoss, TRY } from './identity.ts';
+import {
+  identityIn,
+  isBehind,
+  LOOK,
+  lossIn,
+  lossWrites,
+  make,
+  otherPlatforms,
+  recordLoss,
+  TRY,
+} from './identity.ts';
 import { DatabaseSchema, SCHEMA_VERSION } from './schema.ts';
 import { checkKeys } from './key-checks.ts';
 import { highest, joined, type Seen, type SeenMemory } from './seen-memory.ts';
@@ -48,6 +58,7 @@ export class Trust {
   #message = 'The database has not answered yet';
   #reported = '';
   #weak = '';
+  #losesWrites = false;
   #isPrepared = false;
   #wroteAt = -Infinity;
   #sharedAt = -Infinity;
@@ -100,7 +111,12 @@ export class Trust {
     return { stopped: this.#stopped, reason: this.#stopped === 'none' ? undefined : this.#message };
   }
 
-  /** The fault with which a step is rejected before it begins. */
+  /** The fault with which every step is rejected, because its writes would be lost when the process ends. */
+  get refusalOfAll(): DatabaseFault | undefined {
+    return this.#losesWrites ? this.refusal : undefined;
+  }
+
+  /** The fault with which a guarded step is rejected before it begins. */
   get refusal(): DatabaseFault | undefined {
     return this.#stopped === 'none' ? undefined : new DatabaseFault('stopped', this.#message);
   }
@@ -146,7 +162,8 @@ export class Trust {
       await this.#share();
       if (!this.#isPrepared) this.#isPrepared = await this.#prepare();
       if (!this.#isPrepared) return;
-      const { unfit, weak } = await this.engine.fitness();
+      const { unfit, weak, losesWrites = false } = await this.engine.fitness();
+      this.#losesWrites = losesWrites;
       this.#warn(weak);
       if (unfit.length > 0) {
         this.#stop('settings', `The database ${unfit.join(', and ')}; orders are refused until then`);
@@ -154,8 +171,11 @@ export class Trust {
       }
       const watched = this.watch();
       if (watched.check(await this.engine.read(watched.query, { isUrgent: true }))) return;
-      if (this.#stopped !== 'writes') this.#goOn();
-      if (this.#stopped === 'writes' || performance.now() - this.#wroteAt >= TRIAL_MS) await this.#try();
+      const stopped = this.#stopped;
+      // A server may answer reads while every commit waits, so orders go on only after a write.
+      if (stopped !== 'none' || performance.now() - this.#wroteAt >= TRIAL_MS) await this.#try();
+      // A step may have stopped orders for another reason meanwhile.
+      if (this.#stopped === stopped && this.#isPrepared) this.#goOn();
     } catch (error) {
       if (isStart && error instanceof ConfigError) throw error;
       this.#fail(error);
@@ -196,7 +216,10 @@ export class Trust {
       ]);
     const isKnown = version > 0 && identityIn(await this.engine.read(LOOK.with())) !== undefined;
     if (!isKnown && (this.#seen || this.settings.init === 'manual')) {
-      const what = this.#seen ? 'was emptied while orders were kept in it' : 'was never made ready';
+      const others = version > 0 ? await otherPlatforms(this.engine) : '';
+      const isOther = `has records of ${others}, and none of the platform of UPSTREAM_BASE_URL, which may be wrong`;
+      const isNew = others ? isOther : 'was never made ready';
+      const what = this.#seen ? 'was emptied while orders were kept in it' : isNew;
       this.#stop(
         'unready',
         `The database ${what}: orders are refused until \`npm run database-init\` is run`,

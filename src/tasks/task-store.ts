@@ -50,8 +50,11 @@ export const add: Step<Pick<HeldTask, 'kind' | 'name'>, undefined> = {
   },
 };
 
+/** No lease is longer. One that ends later was written before the clock stepped back, and has ended. */
+const MAX_LEASE = sql`900000`;
 /** A SELECT of its own reads the clock once, so that the index of due tasks can be used. */
-const IS_DUE = sql`due_at <= (SELECT ${NOW}) AND lease_until <= (SELECT ${NOW})`;
+const IS_DUE = sql`
+  due_at <= (SELECT ${NOW}) AND (lease_until <= (SELECT ${NOW}) OR lease_until > (SELECT ${NOW}) + ${MAX_LEASE})`;
 const DUE = sql`
   SELECT name FROM tasks WHERE platform = :platform AND kind = :kind AND ${IS_DUE} AND due_at <= (SELECT ${NOW}) - :forMs LIMIT 1`;
 const SKIP_LOCKED = either(sql`FOR UPDATE SKIP LOCKED`, sql``);

@@ -68,11 +68,16 @@ export class TaskWorker {
     return this.#runs.size >= this.work.concurrency;
   }
 
-  /** Begins nothing further, waits for what is under way, and gives back what is not done. */
-  async close(): Promise<void> {
+  /** Begins nothing further, also in the runs that are under way. */
+  stop(): void {
     this.#closed = true;
     for (const { over } of this.#runs.values()) over.abort();
     this.#looking.abort();
+  }
+
+  /** Stops, waits for what is under way, and gives back what is not done. */
+  async close(): Promise<void> {
+    this.stop();
     await this.#loop;
     await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
     clearInterval(this.#renewing);
