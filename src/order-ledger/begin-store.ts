@@ -1,7 +1,7 @@
 import { monthOf } from '../budgets/state/budgets.ts';
 import { type Rows, rowsAs } from '../database/engine.ts';
 import { CONFIRMED } from '../database/identity.ts';
-import { type Columns, columnNames, rows, sql } from '../database/sql.ts';
+import { type Columns, columnNames, fields, rows, sql } from '../database/sql.ts';
 import { locked, type Decision, raise, type Step } from '../database/step.ts';
 import { addTasks, type NewTask } from '../tasks/task-store.ts';
 import { BeginLimits, bytesOf, countedBytes, type NewRow } from './begin-limits.ts';
@@ -12,8 +12,8 @@ import {
   DELETE_NAMED,
   lockedRows,
   ROWS_OF_ALIASES,
+  updatedRows,
   wanted,
-  WRITE_FIELDS,
 } from './named-row-store.ts';
 import { countWrites, groupOf, groupWrites, type OrderCount, type Place } from './order-counts-store.ts';
 import { SCHEDULE } from './search-store.ts';
@@ -31,8 +31,12 @@ type BeginResult =
   /** The write was being sent, and its lease has ended: it has to be moved to `in_doubt` first. */
   | { readonly kind: 'ended' };
 
-const KNOWN = lockedRows(WRITE_FIELDS);
+type KnownRow = WriteRow & { readonly alias: string | null };
+
 const BEGUN: Columns = { ...WRITE_COLUMNS, alias: 'text', details: 'text' };
+const KNOWN = lockedRows(fields(BEGUN));
+const ALIASED: Columns = { name: 'text', alias: 'text' };
+const SET_ALIAS = updatedRows(sql`alias = moves.alias`, rows('moves', ALIASED));
 const INSERT = sql`
   INSERT INTO writes (platform, ${columnNames(BEGUN)})
   SELECT CAST(:platform AS text), ${columnNames(BEGUN)} FROM ${rows('begun', BEGUN)}`;
@@ -70,7 +74,7 @@ function aliasesIn(begins: readonly NewRow[]): string[] {
 
 /** The decision of one transaction. What one write takes is not there for the next. */
 class Beginning {
-  readonly #known: ReadonlyMap<string, WriteRow>;
+  readonly #known: ReadonlyMap<string, KnownRow>;
   readonly #aliases: Map<string, string>;
   readonly #limits: BeginLimits;
   readonly #month: string;
@@ -78,13 +82,15 @@ class Beginning {
   readonly #confirmedAt: number;
   /** The writes that begin now. */
   readonly #fresh: NewRow[] = [];
+  /** The writes that were there without an alias, and get that of their repeat. */
+  readonly #aliased: { readonly name: string; readonly alias: string }[] = [];
 
   constructor(
     private readonly begins: readonly NewRow[],
     [, window, known, ...others]: readonly Rows[],
     private readonly now: number,
   ) {
-    this.#known = new Map(rowsAs<WriteRow>(known).map((row) => [row.name, row]));
+    this.#known = new Map(rowsAs<KnownRow>(known).map((row) => [row.name, row]));
     const [identity] = hasDue(begins) ? rowsAs<{ readonly confirmedAt: number }>(others.shift()) : [];
     this.#confirmedAt = identity?.confirmedAt ?? 0;
     const aliases = aliasesIn(begins).length > 0 ? others.shift() : [];
@@ -96,7 +102,11 @@ class Beginning {
   decide(): Decision<BeginResult> {
     const results = this.begins.map((begin) => this.#resultOf(begin));
     const fresh = this.#fresh;
-    return { writes: fresh.length > 0 ? this.#writesOf(fresh) : [], results: () => results };
+    const writes = [
+      ...(fresh.length > 0 ? this.#writesOf(fresh) : []),
+      ...(this.#aliased.length > 0 ? [SET_ALIAS.with({ moves: this.#aliased })] : []),
+    ];
+    return { writes, results: () => results };
   }
 
   #resultOf(begin: NewRow): BeginResult {
@@ -113,7 +123,10 @@ class Beginning {
     const notDue = isDue && this.#notDue(row, begin.scheduledAt);
     if (notDue) return notDue;
     const same = row !== undefined && fingerprints.includes(row.fingerprint);
-    if (row && !isDue && !mayReplace(row.state, same)) return { kind: 'there', same, row };
+    if (row && !isDue && !mayReplace(row.state, same)) {
+      if (same && alias !== undefined && row.alias === null) this.#alias(name, alias);
+      return { kind: 'there', same, row };
+    }
     if (begin.refusal) return { kind: 'not_admitted', problem: begin.refusal };
     const leftMs = (begin.details.order?.notBefore ?? 0) - this.now;
     if (begin.notBefore === undefined && leftMs > 0) return { kind: 'early', leftMs };
@@ -123,6 +136,11 @@ class Beginning {
     if (alias !== undefined) this.#aliases.set(alias, name);
     this.#fresh.push(begin);
     return { kind: begin.notBefore === undefined ? 'begun' : 'scheduled', submittedAt: this.now };
+  }
+
+  #alias(name: string, alias: string): void {
+    this.#aliases.set(alias, name);
+    this.#aliased.push({ name, alias });
   }
 
   /** Returns why a scheduled order may not begin; undefined where its time has come. */
@@ -178,13 +196,14 @@ class Beginning {
   }
 
   #columnsOf(begin: NewRow, day: string) {
-    const { name, owner, fingerprints, leaseMs, details, alias, budgets, sealed } = begin;
+    const { name, owner, fingerprints, leaseMs, details, alias, budgets, sealed, scheduledAt } = begin;
     return {
       name,
       owner,
       fingerprint: fingerprints[0],
       caller: details.caller,
-      alias,
+      // A scheduled order may have got its key from a repeat.
+      alias: alias ?? (scheduledAt === undefined ? undefined : this.#known.get(name)?.alias),
       ...newPlace(details),
       state: stateOf(begin),
       notBefore: details.order?.notBefore,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { CallContext } from '../request/call-context.ts';
+import { type CallContext, type Grants, isGranted } from '../request/call-context.ts';
 import { keyName, type LedgerRecord } from './ledger-record.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
 import { endOf, problemFor } from './write-outcome.ts';
@@ -46,7 +46,11 @@ export class KeyedWrites {
     if (!isRepeat) await lookUp?.();
     const details = { caller };
     const begun = await this.recorder.begin({ name, idempotencyKey, payloadText, deadlineMs, details });
-    if ('record' in begun) return repeated(begun.record, reply, file);
+    if ('record' in begun) {
+      // The path of a write that changes a record names no enterprise, and the caller may have lost the right to see it.
+      if (policy.showsEnterprises) assertShown(begun.record, call.caller.grants);
+      return repeated(begun.record, reply, file);
+    }
     // Reading a file takes as long as its caller sends it, and its plan as long as the list of members is.
     const release = policy.takesFile ? this.recorder.keep(begun, deadlineMs) : undefined;
     try {
@@ -68,6 +72,17 @@ export class KeyedWrites {
       release?.();
     }
   }
+}
+
+/** Throws if the caller may no longer see an enterprise that the response names. */
+function assertShown({ details: { answer } }: LedgerRecord, { enterprises }: Grants): void {
+  type Named = { readonly enterpriseGlobalId?: string | null };
+  const { items = [], ...body } = (answer?.body ?? {}) as Named & { readonly items?: readonly Named[] };
+  for (const { enterpriseGlobalId } of [body, ...items])
+    if (enterpriseGlobalId !== undefined && !isGranted(enterprises, enterpriseGlobalId ?? ''))
+      throw new ProblemException('forbidden', {
+        detail: 'The caller may not see the enterprise of the first response any more.',
+      });
 }
 
 type RequestFile = NonNullable<FastifyRequest['stages']['parsed']>['file'];
@@ -96,7 +111,8 @@ function payloadOf(operation: string, request: FastifyRequest, { user }: CallCon
   const { params, body, query, stages } = request;
   // To the caller, a user with a new session is the same user.
   const payload = { operation, params, body, user: user?.kind === 'alias' ? user.name : user?.kind };
-  // A file is read once, by the handler, so its type and length stand for it here; its digest is compared where the response is repeated.
-  const file = { kind: stages.parsed?.file.kind, length: stages.parsed?.file.length };
+  // A file is read once, by the handler, so its type stands for it here; its digest is compared where the response is repeated. Its length
+  // is unknown if the client sends it in chunks.
+  const file = { kind: stages.parsed?.file.kind };
   return stages.get('authorised').policy.takesFile ? { ...payload, query, file } : payload;
 }

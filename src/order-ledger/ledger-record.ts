@@ -129,7 +129,20 @@ export interface ScheduledOrder {
   /** The scopes that came from a JWT, because the caller's entry lacked them. For these the order only needs the entry to exist at its time. */
   readonly byToken: readonly Scope[];
   /** What the deletions of the order would have taken away when it was accepted. */
-  readonly effects: readonly DryRunEffect[];
+  readonly effects: readonly KeptEffect[];
+}
+
+/** An effect, and the instances of the product that it takes away. Absent where the platform did not show all of them. */
+export interface KeptEffect extends DryRunEffect {
+  readonly instances?: readonly KeptInstance[];
+}
+
+/** An instance of a product, by what a renewal changes. */
+export interface KeptInstance {
+  readonly productId: string | null;
+  readonly licenseOrderId: string | null;
+  readonly nodes: number | null;
+  readonly endsAt: string | null;
 }
 
 /** What an operator found out about an order; `items` null: the operator named none. */

@@ -1,11 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Instance } from '../upstream/wire/instances.ts';
 import type { Bought, Deletion, OrderDetails } from './ledger-record.ts';
-import { evidenceOf, isGone, isThere, ordersIn } from './order-evidence.ts';
+import { evidenceOf, isGone, isThere, mayBeLent, ordersIn } from './order-evidence.ts';
 
 const order: OrderDetails = {
   ...{ channelCode: 'crm', channelOrderId: 'SO-1', syncMode: 'sync', ordered: [], items: [], reason: null },
 };
+/** An order may be of the size of a request, and everybody else waits meanwhile. The slowest machine is ten times as slow as a fast one. */
+const MOMENT_MS = 1_000;
 const NOW = Date.parse('2026-11-20T08:00:00.000Z');
 
 /** A product of the order on an asset; a package where there is no product. */
@@ -105,6 +107,29 @@ describe('the evidence of purchases', () => {
       { kind: 'twice' },
     ],
     [
+      'an open and an exact number of nodes, the exact one first',
+      [one(bought('a', -1), bought('a', 5)), found({ l: [instance('l', 'a', 5), instance('l', 'a', -1)] })],
+      { kind: 'all' },
+    ],
+    [
+      'an open and an exact number of nodes, the exact one last',
+      [one(bought('a', -1), bought('a', 5)), found({ l: [instance('l', 'a', -1), instance('l', 'a', 5)] })],
+      { kind: 'all' },
+    ],
+    [
+      'an open number of nodes where only the exact one is shown',
+      [one(bought('a', -1), bought('a', 5)), found({ l: [instance('l', 'a', 5)] })],
+      { kind: 'part' },
+    ],
+    [
+      'items of which one fits both orders, and the other only the first',
+      [
+        two([bought('a')], [bought('a', 5)]),
+        found({ x: [instance('x', 'a', 5)], y: [instance('y', 'a', 1)] }),
+      ],
+      { kind: 'all', placed: new Map([[2, 'x']]) },
+    ],
+    [
       'items of an earlier version',
       [[{ sequence: 1, bought: undefined }], found({ l: [instance('l', 'x')] })],
       { kind: 'all', placed: new Map([[1, 'l']]) },
@@ -118,6 +143,39 @@ describe('the evidence of purchases', () => {
     expect(evidenceOf(purchases, orders)).toMatchObject(expected);
   });
 
+  it.each<[string, number, number]>([
+    ['10 products on 3,000 assets', 10, 3_000],
+    ['3,000 products', 3_000, 1],
+  ])('of %s takes no longer than a moment', (_, products, count) => {
+    const things = Array.from({ length: products }, (_each, index) => bought(`a${index}`, index, count));
+    const instances = things.flatMap(({ names: [name = ''], nodes = 0 }) =>
+      Array.from({ length: count }, () => instance('l', name, nodes)),
+    );
+    const startedAt = performance.now();
+    expect(evidenceOf(one(...things), found({ l: instances.toReversed() })).kind).toBe('all');
+    expect(performance.now() - startedAt).toBeLessThan(MOMENT_MS);
+  });
+
+  it.each<[string, (index: number) => Bought]>([
+    ['equal items', () => bought('a', 2)],
+    ['items with different nodes', (index) => bought('a', index)],
+    ['items of different products', (index) => bought(`a${index}`)],
+  ])('of a batch of 1,000 %s takes no longer than a moment', (_, ofItem) => {
+    const purchases = Array.from({ length: 1_000 }, (_each, index) => ({
+      sequence: index,
+      bought: [ofItem(index)],
+    }));
+    const orders = Object.fromEntries(
+      purchases.map(({ sequence, bought: [thing] }) => {
+        const id = `l${sequence}`;
+        return [id, [instance(id, thing?.names[0] ?? '', thing?.nodes ?? 7)]];
+      }),
+    );
+    const startedAt = performance.now();
+    expect(evidenceOf(purchases.toReversed(), found(orders)).kind).toBe('all');
+    expect(performance.now() - startedAt).toBeLessThan(MOMENT_MS);
+  });
+
   it('has no licence orders that are older, or whose time is not known', () => {
     const old = { ...instance('l', 'a'), createdAt: '2026-11-20T07:00:00.000Z' };
     const timeless = { ...instance('m', 'a'), createdAt: null };
@@ -127,6 +185,8 @@ describe('the evidence of purchases', () => {
 });
 
 describe('a deletion', () => {
+  const goneOf = (deletion: Deletion, holdings: Parameters<typeof isGone>[1]) =>
+    isGone(deletion, holdings, ordersIn(holdings, order, NOW));
   const asset = (assetNum: string | null, ...instances: Instance[]) => ({
     assetNum,
     instances,
@@ -164,8 +224,28 @@ describe('a deletion', () => {
       true,
       true,
     ],
+    [
+      'of a product that an older order of its number bought',
+      ofProduct,
+      {
+        assets: [asset('1', { ...instance('l', 'a'), createdAt: '2025-01-05T08:00:00.000Z' })],
+        isWhole: true,
+      },
+      true,
+      false,
+    ],
   ])('%s', (_, deletion, holdings, there, gone) => {
-    expect([isThere(deletion, holdings), isGone(deletion, holdings, order)]).toEqual([there, gone]);
+    expect([isThere(deletion, holdings), goneOf(deletion, holdings)]).toEqual([there, gone]);
+  });
+
+  it('of very many assets takes no longer than a moment', () => {
+    const nums = Array.from({ length: 5_000 }, (_, index) => `${index}`);
+    const holdings = { assets: nums.map((num) => asset(num)), isWhole: true };
+    const deletions = Array.from({ length: 1_000 }, () => ({ ...ofProduct, assetNums: nums.slice(0, 78) }));
+    const startedAt = performance.now();
+    expect(deletions.every((each) => goneOf(each, holdings) && mayBeLent(each, holdings))).toBe(true);
+    expect(deletions.some((each) => isThere(each, holdings))).toBe(false);
+    expect(performance.now() - startedAt).toBeLessThan(MOMENT_MS);
   });
 
   type Product = NonNullable<Instance['product']>;
@@ -254,6 +334,6 @@ describe('a deletion', () => {
     ],
   ])('%s', (_, deletion, shown, there, gone) => {
     const holdings = { assets: [asset('1', shown)], isWhole: true };
-    expect([isThere(deletion, holdings), isGone(deletion, holdings, order)]).toEqual([there, gone]);
+    expect([isThere(deletion, holdings), goneOf(deletion, holdings)]).toEqual([there, gone]);
   });
 });

@@ -1,11 +1,6 @@
 import type { Holding, Holdings } from '../upstream/platform-search.ts';
-import {
-  type Instance,
-  type InstalledProduct,
-  isFrom,
-  isMeant,
-  type Meant,
-} from '../upstream/wire/instances.ts';
+import { type Instance, isFrom, isMeant, type Meant } from '../upstream/wire/instances.ts';
+import { canMeet } from './can-meet.ts';
 import type { Bought, Deletion, OrderDetails } from './ledger-record.ts';
 
 /** Pure functions that decide what the platform's lists prove about an order. A list that could not be read proves nothing. */
@@ -15,9 +10,20 @@ export type FoundOrders = ReadonlyMap<string, readonly Instance[]>;
 
 /** Whether the platform shows everything that the deletion names. */
 export function isThere(deletion: Deletion, { assets }: Holdings): boolean {
+  const holdings = holdingsOf(assets);
   return deletion.assetNums.every((assetNum) =>
-    assets.some((asset) => asset.assetNum === assetNum && hasWhatIsMeant(asset, deletion)),
+    holdings.get(assetNum)?.some((asset) => hasWhatIsMeant(asset, deletion)),
   );
+}
+
+/** An order may have a thousand deletions, and each looks for its assets among all of an enterprise. */
+const known = new WeakMap<readonly Holding[], ReadonlyMap<string | null, readonly Holding[]>>();
+
+/** Returns the assets by their number. */
+function holdingsOf(assets: readonly Holding[]): ReadonlyMap<string | null, readonly Holding[]> {
+  const holdings = known.get(assets) ?? Map.groupBy(assets, ({ assetNum }) => assetNum);
+  known.set(assets, holdings);
+  return holdings;
 }
 
 /** Returns whether each product of the deletion is on the asset. The absence of a product that was never there proves nothing. */
@@ -29,10 +35,10 @@ function hasWhatIsMeant({ instances }: Holding, { licenseOrderId, named }: Delet
 
 /**
  * Returns whether the lists came whole and have nothing that the deletion may mean. An instance still counts if the platform does not show its
- * identity, or if it only has other terms than a strict deletion names, because a renewal changes terms. An instance that the order itself bought
- * does not count.
+ * identity, or if it only has other terms than a strict deletion names, because a renewal changes terms. An instance that the order itself bought,
+ * which is in `found`, does not count.
  */
-export function isGone(deletion: Deletion, { assets, isWhole }: Holdings, order: OrderDetails): boolean {
+export function isGone(deletion: Deletion, { assets, isWhole }: Holdings, found: FoundOrders): boolean {
   if (!isWhole) return false;
   const { licenseOrderId, named } = deletion;
   const left = listedOf(deletion, assets);
@@ -40,7 +46,7 @@ export function isGone(deletion: Deletion, { assets, isWhole }: Holdings, order:
   // A package without a number cannot be told from others.
   if (named?.length === 0) return false;
   const withoutTerms = named?.map(({ terms: _, ...identity }) => identity);
-  return left.every((asset) => isFreeOf(asset, { licenseOrderId, named: withoutTerms }, order));
+  return left.every((asset) => isFreeOf(asset, { licenseOrderId, named: withoutTerms }, found));
 }
 
 /** Whether lent locks may hold what the deletion names. An asset shows nothing of a product whose only node is in a lent lock. */
@@ -49,8 +55,8 @@ export function mayBeLent(deletion: Deletion, { assets }: Holdings): boolean {
 }
 
 /** Whether the lent locks came whole and hold nothing that the deletion may mean. */
-export function isInNoLock(deletion: Deletion, locks: Holdings, order: OrderDetails): boolean {
-  return locks.isWhole && locks.assets.every((lock) => isFreeOf(lock, lentOf(deletion), order));
+export function isInNoLock(deletion: Deletion, locks: Holdings, found: FoundOrders): boolean {
+  return locks.isWhole && locks.assets.every((lock) => isFreeOf(lock, lentOf(deletion), found));
 }
 
 /** Returns what of a deletion shows in a lent lock. Lending moves single nodes of products, without their packages. */
@@ -61,27 +67,42 @@ export function lentOf({ licenseOrderId, named }: Meant): Meant {
   };
 }
 
+/** Returns the assets that the deletion names, and those without a number, which it may name. */
 function listedOf({ assetNums }: Deletion, assets: readonly Holding[]): readonly Holding[] {
-  return assets.filter(({ assetNum }) => assetNum === null || assetNums.includes(assetNum));
+  const holdings = holdingsOf(assets);
+  return [...new Set([null, ...assetNums])].flatMap((assetNum) => holdings.get(assetNum) ?? []);
 }
 
-function isFreeOf({ isWhole, instances }: Holding, meant: Meant, order: OrderDetails): boolean {
-  return isWhole && instances.every((each) => isFrom(each, order) || isMeant(each, meant) === false);
+function isFreeOf({ isWhole, instances }: Holding, meant: Meant, found: FoundOrders): boolean {
+  const isOwn = ({ licenseOrderId }: Instance) => licenseOrderId !== null && found.has(licenseOrderId);
+  return isWhole && instances.every((each) => isOwn(each) || isMeant(each, meant) === false);
 }
 
 /** How far the platform's clock may be behind ours. A smaller value leaves orders in doubt; a larger one mistakes older orders for this one. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
-/** Returns the order's licence orders, without those that have an instance older than the order or no instance with a time. */
-export function ordersIn({ assets }: Holdings, order: OrderDetails, submittedAt: number): FoundOrders {
-  const placed = assets.flatMap(({ instances }) => instances.filter((each) => isFrom(each, order)));
-  const orders = Map.groupBy(placed, ({ licenseOrderId }) => licenseOrderId ?? '');
+/** Returns the instances at which the platform noted the order, by their licence order. */
+export function notedIn(
+  contents: readonly { readonly instances: readonly Instance[] }[],
+  order: OrderDetails,
+): FoundOrders {
+  const noted = contents.flatMap(({ instances }) => instances.filter((each) => isFrom(each, order)));
+  const orders = Map.groupBy(noted, ({ licenseOrderId }) => licenseOrderId ?? '');
   orders.delete('');
-  return new Map(
-    [...orders].filter(([, instances]) => {
-      const times = instances.flatMap(({ createdAt }) => createdAt ?? []);
-      return times.length > 0 && times.every((time) => Date.parse(time) >= submittedAt - CLOCK_TOLERANCE_MS);
-    }),
+  return orders;
+}
+
+/** Returns the order's licence orders, without those that are older than the order or whose time is not known. `sentAt` is the time of the order. */
+export function ordersIn({ assets }: Holdings, order: OrderDetails, sentAt: number): FoundOrders {
+  const hasTime = (instances: readonly Instance[]) => instances.some(({ createdAt }) => createdAt !== null);
+  const noted = [...notedIn(assets, order)];
+  return new Map(noted.filter(([, instances]) => hasTime(instances) && !isOlder(instances, sentAt)));
+}
+
+/** Whether one of the instances of a licence order was made before the order was sent. Another system may have used its number. */
+export function isOlder(instances: readonly Instance[], sentAt: number): boolean {
+  return instances.some(
+    ({ createdAt }) => createdAt !== null && Date.parse(createdAt) < sentAt - CLOCK_TOLERANCE_MS,
   );
 }
 
@@ -104,39 +125,39 @@ export function evidenceOf(purchases: readonly Purchase[], found: FoundOrders): 
   if (found.size === 0) return { kind: purchases.length === 0 ? 'all' : 'none', placed: new Map() };
   // If it is not known what one of the items buys, only the number of licence orders can be compared.
   if (purchases.some(({ bought = [] }) => bought.length === 0)) return byNumber(purchases, found);
-  const covering = (wanted: readonly Bought[]) =>
-    [...found].filter(([, instances]) => covers(instances, wanted)).map(([licenseOrderId]) => licenseOrderId);
-  const wholes = purchases.length > 1 ? covering(purchases.flatMap(({ bought = [] }) => bought)) : [];
-  const [whole] = wholes;
-  if (wholes.length > 1) return { kind: 'twice' };
+  const stocks = new Map(
+    [...found].map(([licenseOrderId, instances]) => [licenseOrderId, stockOf(instances)]),
+  );
+  const keys = [...stocks].flatMap(([id, { at }]) => [...at.keys()].map((key) => ({ key, id })));
+  const having = Map.groupBy(keys, ({ key }) => key);
+  /** Returns the licence orders that have all of it. */
+  const covering = (wanted: readonly Wanted[]): readonly string[] => {
+    const some = new Set(wanted[0]?.keys.flatMap((key) => having.get(key)?.map(({ id }) => id) ?? []));
+    return [...some].filter((id) => covers(stocks.get(id) as Stock, wanted));
+  };
+  const [whole, ...wholes] =
+    purchases.length > 1 ? covering(wantedOf(purchases.flatMap(({ bought = [] }) => bought))) : [];
+  if (wholes.length > 0) return { kind: 'twice' };
   if (whole !== undefined && found.size === 1)
     return { kind: 'all', placed: new Map(purchases.map(({ sequence }) => [sequence, whole])) };
-  const candidates = purchases.map(({ sequence, bought = [] }) => ({
-    sequence,
-    orders: covering(bought),
-    bought,
+  const each = purchases.map(({ sequence, bought = [] }) => ({ sequence, wanted: wantedOf(bought) }));
+  const equal = [...Map.groupBy(each, ({ wanted }) => JSON.stringify(wanted)).values()].map((same) => ({
+    same,
+    orders: covering(same[0]?.wanted ?? []),
   }));
-  const relevant = new Set(candidates.flatMap(({ orders }) => orders));
-  if (relevant.size > purchases.length) return { kind: 'twice' };
-  if (!haveOneEach(candidates)) return { kind: 'part' };
-  const certain = candidates.flatMap(({ sequence, orders: [only, ...others] }) =>
-    only !== undefined && others.length === 0 ? [[sequence, only] as const] : [],
+  const relevant = [...new Set(equal.flatMap(({ orders }) => orders))];
+  if (relevant.length > purchases.length) return { kind: 'twice' };
+  const indexes = new Map(relevant.map((id, index) => [id, index]));
+  const demands = equal.map(({ same, orders }) => ({
+    count: same.length,
+    fits: orders.flatMap((id) => indexes.get(id) ?? []),
+  }));
+  const oneOfEach = relevant.map(() => 1);
+  if (!canMeet(demands, oneOfEach)) return { kind: 'part' };
+  const certain = equal.flatMap(({ same, orders: [only, ...others] }) =>
+    only !== undefined && others.length === 0 ? same.map(({ sequence }) => [sequence, only] as const) : [],
   );
   return { kind: 'all', placed: new Map(certain) };
-}
-
-/** Whether each purchase can have a licence order of its own. The purchases with the most products choose first. */
-function haveOneEach(
-  candidates: readonly { readonly orders: readonly string[]; readonly bought: readonly Bought[] }[],
-) {
-  const taken = new Set<string>();
-  return candidates
-    .toSorted((one, other) => other.bought.length - one.bought.length)
-    .every(({ orders }) => {
-      const free = orders.find((each) => !taken.has(each));
-      if (free !== undefined) taken.add(free);
-      return free !== undefined;
-    });
 }
 
 /** Compares only the number of licence orders, for records that do not say what was bought. */
@@ -148,29 +169,62 @@ function byNumber(purchases: readonly Purchase[], found: FoundOrders): Evidence 
   return { kind: 'all', placed: new Map(isCertain ? [[purchase.sequence, only]] : []) };
 }
 
-/** Whether each thing that was bought is among the instances, as often as it was bought. */
-function covers(instances: readonly Instance[], wanted: readonly Bought[]): boolean {
-  const left = new Set(instances);
-  return wanted.every((bought) => {
-    for (let count = 0; count < bought.count; count++) {
-      const match = [...left].find((instance) => mayBe(instance, bought));
-      if (!match) return false;
-      left.delete(match);
+/** The instances of a licence order: how many there are of each kind, and which kinds have a key. */
+interface Stock {
+  readonly counts: readonly number[];
+  readonly at: ReadonlyMap<string, readonly number[]>;
+}
+
+function stockOf(instances: readonly Instance[]): Stock {
+  const kinds = [...Map.groupBy(instances.map(keysOf), (keys) => JSON.stringify(keys)).values()];
+  const at = new Map<string, number[]>();
+  for (const [kind, [keys = []]] of kinds.entries())
+    for (const key of keys) {
+      const having = at.get(key);
+      if (having) having.push(kind);
+      else at.set(key, [kind]);
     }
-    return true;
-  });
+  return { counts: kinds.map(({ length }) => length), at };
 }
 
-/** Returns false where a field of the instance contradicts the purchase. A platform may leave out the nodes, or have its own number for "no limit". */
-function mayBe({ product, merchandiseNums }: Instance, { names, nodes, merchandiseNum }: Bought): boolean {
-  if (merchandiseNum !== undefined) return product === null && merchandiseNums.at(-1) === merchandiseNum;
-  if (product === null) return false;
-  const known = namesOf(product).filter((name) => name !== null);
-  if (known.length > 0 && !known.some((name) => names.includes(name))) return false;
+/** Equal things that were bought: the keys that fit them, and how many they are. */
+interface Wanted {
+  readonly keys: readonly string[];
+  readonly count: number;
+}
+
+function wantedOf(bought: readonly Bought[]): readonly Wanted[] {
+  const wanted = bought.map((each) => ({ keys: keysFitting(each), count: each.count }));
+  return [...Map.groupBy(wanted, ({ keys }) => JSON.stringify(keys)).values()].map((same) => ({
+    keys: same[0]?.keys ?? [],
+    count: same.reduce((sum, { count }) => sum + count, 0),
+  }));
+}
+
+/** Whether each thing that was bought is in the stock, as often as it was bought. */
+function covers({ counts, at }: Stock, wanted: readonly Wanted[]): boolean {
+  const demands = wanted.map(({ keys, count }) => ({
+    count,
+    fits: [...new Set(keys.flatMap((key) => at.get(key) ?? []))],
+  }));
+  return canMeet(demands, counts);
+}
+
+/**
+ * Returns the keys of an instance. It fits a purchase if they have a key in common, unless a field of it contradicts the purchase. A platform may
+ * leave out the names or the nodes, or have its own number for "no limit".
+ */
+function keysOf({ product, merchandiseNums }: Instance): readonly string[] {
+  if (product === null) return [`package ${merchandiseNums.at(-1)}`];
+  const { productUri, gmsPid, appKey, limitConcurrent } = product;
+  const names = [productUri, gmsPid, appKey].filter((name) => name !== null);
+  return (names.length > 0 ? names : ['']).flatMap((name) => [`${limitConcurrent} ${name}`, `any ${name}`]);
+}
+
+function keysFitting({ names, nodes, merchandiseNum }: Bought): readonly string[] {
+  if (merchandiseNum !== undefined) return [`package ${merchandiseNum}`];
   const isLimited = nodes !== undefined && nodes >= 0 && nodes < 2_147_483_647;
-  return !isLimited || product.limitConcurrent === null || product.limitConcurrent === nodes;
-}
-
-function namesOf({ productUri, gmsPid, appKey }: InstalledProduct): (string | null)[] {
-  return [productUri, gmsPid, appKey];
+  return [...names, ''].flatMap((name) =>
+    isLimited ? [`${nodes} ${name}`, `null ${name}`] : [`any ${name}`],
+  );
 }

@@ -1,10 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import type { Database } from '../database/database.ts';
 import { readableParts } from '../database/bounded-reads.ts';
 import { among, amongTexts, either, sql, type Sql } from '../database/sql.ts';
 import { type LedgerRecord, states } from './ledger-record.ts';
 import { namedRows, wanted, WRITE_FIELDS } from './named-row-store.ts';
-import type { Listing, OrderQuery } from './write-steps.ts';
+import type { OrderQuery } from './write-steps.ts';
 import type { WriteRow } from './write-rows.ts';
 
 /** A number that is larger than every time in ms. */
@@ -53,10 +54,10 @@ function statementsFor(streams: Sql, isIn: Sql): Statements {
       SELECT CAST(coalesce(sum((SELECT count(*) FROM writes WHERE ${within})), 0) AS bigint) AS total FROM streams`,
     page: sql`WITH streams AS (${listed}), page AS (
         SELECT name, submitted_at FROM (${found}) AS found ORDER BY submitted_at DESC, name DESC LIMIT :count OFFSET :offset)
-      SELECT page.name AS name, (SELECT size FROM writes WHERE writes.platform = :platform AND writes.name = page.name) AS size
+      SELECT page.name AS name, page.submitted_at AS "submittedAt", (SELECT size FROM writes WHERE writes.platform = :platform AND writes.name = page.name) AS size
       FROM page ORDER BY page.submitted_at DESC, page.name DESC`,
     pageByTime: sql`WITH streams AS (${listed})
-      SELECT name, size FROM writes
+      SELECT name, submitted_at AS "submittedAt", size FROM writes
       WHERE writes.platform = :platform AND writes.state = 'scheduled' AND writes.submitted_at >= :from AND writes.submitted_at < :until
         AND EXISTS (SELECT 1 FROM streams WHERE ${isIn})
       ORDER BY not_before, name LIMIT :count OFFSET :offset`,
@@ -91,10 +92,11 @@ const RECORDS = namedRows(WRITE_FIELDS);
 
 interface Found {
   readonly name: string;
+  readonly submittedAt: number;
   readonly size: number;
 }
 
-/** Reads one page of orders: first their names, and then their records, in reads of a bounded size. */
+/** Reads one page of orders: first their names, and then their records, in reads of a bounded size, each in a turn of its own. */
 export class OrderListStore {
   constructor(private readonly database: Database) {}
 
@@ -103,8 +105,9 @@ export class OrderListStore {
     offset: number,
     count: number,
     opened: (row: WriteRow) => LedgerRecord | undefined,
+    found: (record: LedgerRecord) => void,
     abandon?: AbortSignal,
-  ): Promise<Listing> {
+  ): Promise<number> {
     const { total: all, totalBetween, page, pageByTime } = statementsOf(query);
     const parameters = parametersOf(query);
     const isBetween = query.from !== undefined || query.until !== undefined;
@@ -115,13 +118,24 @@ export class OrderListStore {
     const [counted] = await read<{ total: number }>(isBetween ? totalBetween : all);
     const total = counted?.total ?? 0;
     const part = query.byTime ? { offset, count } : { most: offset + count, offset, count };
-    const found = offset < total ? await read<Found>(query.byTime ? pageByTime : page, part) : [];
-    const records = new Map<string, LedgerRecord | undefined>();
-    for (const readable of readableParts(found, MAX_READ)) {
+    const listed = offset < total ? await read<Found>(query.byTime ? pageByTime : page, part) : [];
+    const { states: inStates = states } = query;
+    // An order that changes between the two reads may no longer belong to the list. Another order may have its number, for other enterprises.
+    let left = 0;
+    for (const readable of readableParts(listed, MAX_READ)) {
       const names = readable.map(({ name }) => name);
-      for (const row of await read<WriteRow>(RECORDS, wanted(names))) records.set(row.name, opened(row));
+      const rows = await read<WriteRow>(RECORDS, wanted(names));
+      const byName = new Map(rows.map((row) => [row.name, row]));
+      for (const { name, submittedAt } of readable) {
+        const row = byName.get(name);
+        const isSame = row?.submittedAt === submittedAt;
+        const record = isSame ? opened(row) : undefined;
+        if (!isSame || (record && !inStates.includes(record.state))) left += 1;
+        else if (record) found(record);
+      }
+      await nextTurn();
     }
-    return { records: found.flatMap(({ name }) => records.get(name) ?? []), total };
+    return total - left;
   }
 }
 

@@ -99,7 +99,10 @@ export function reasonOf({ body, slug }: ProblemException): string {
   const faults = errors
     .slice(0, MAX_FAULTS)
     .flatMap((fault) => ('pointer' in fault ? `${fault.pointer} ${fault.detail}` : []));
-  return [detail, ...(faults.length > 0 ? [`(${faults.join('; ')})`] : [])].join(' ').slice(0, MAX_REASON);
+  return [detail, ...(faults.length > 0 ? [`(${faults.join('; ')})`] : [])]
+    .join(' ')
+    .slice(0, MAX_REASON)
+    .toWellFormed();
 }
 
 /** What to do about an order in doubt. For other writes the problem's own text says it. */

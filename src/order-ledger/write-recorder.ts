@@ -19,6 +19,7 @@ import {
   type State,
 } from './ledger-record.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
+import { OpenWrites } from './open-writes.ts';
 import type { Begin, Begun, Known, Move, Moved } from './write-steps.ts';
 
 /** The lease outlives the call's deadline by this time, so that its owner can record the outcome. */
@@ -62,7 +63,7 @@ export class NotDue extends Error {
 @Injectable()
 export class WriteRecorder implements OnApplicationShutdown {
   readonly #fingerprintsOf: (text: string) => readonly string[];
-  readonly #unrecorded = new Set<Move>();
+  readonly #open = new OpenWrites();
 
   constructor(
     config: DatabaseConfig,
@@ -102,6 +103,7 @@ export class WriteRecorder implements OnApplicationShutdown {
       case 'doubtful':
         throw new NotDue('doubtful');
       case 'begun':
+        this.#open.begun(owner);
         return { name, owner, submittedAt: begun.submittedAt, askedAt: begun.askedAt };
       case 'there':
         return { record: repeated(begun) };
@@ -133,14 +135,28 @@ export class WriteRecorder implements OnApplicationShutdown {
 
   /** Waits for the first attempt only. If it fails, others run in the background, and the returned record is what this process knows. */
   async record({ name, owner, submittedAt }: OwnWrite, to: State, details: Details): Promise<LedgerRecord> {
-    const recorded = await this.#record({ name, by: 'owner', owner, to, details });
+    const move: Move = { name, by: 'owner', owner, to, details };
+    this.#open.known(move);
+    const recorded = await this.#record(move);
     const settledAt = to === 'in_doubt' ? null : Date.now();
     return recorded ?? { name, state: to, submittedAt, settledAt, details };
   }
 
-  /** The log names each outcome that is still not recorded when the process ends, so that an operator can settle the order. */
-  onApplicationShutdown(): void {
-    for (const move of this.#unrecorded) this.#notRecorded(move, 'shutdown');
+  /**
+   * Waits until the database has the outcome of each write, also of one whose caller has hung up. Where it does not have it in time, the log
+   * names the outcome, so that an operator can settle the order.
+   */
+  async onApplicationShutdown(): Promise<void> {
+    await this.#open.end();
+    this.giveUp();
+  }
+
+  /**
+   * Names the outcomes that the database does not have in the log, and ends the wait of {@link onApplicationShutdown}, for a process that
+   * cannot wait any longer. That wait may not have begun, because open responses come before it.
+   */
+  giveUp(): void {
+    for (const move of this.#open.giveUp()) this.#notRecorded(move, 'shutdown');
   }
 
   /** The same owner tries twice: the store may have begun the write, and only its reply got lost. */
@@ -164,7 +180,8 @@ export class WriteRecorder implements OnApplicationShutdown {
       // This frees the number soon, and not only at the end of the lease.
       const to = begin.scheduledAt === undefined ? 'not_sent' : 'scheduled';
       const takeBack: Move = { name, by: 'owner', owner, to, details };
-      inBackground('write not sent', () => this.#repeat(takeBack, isSettled));
+      this.#open.known(takeBack);
+      inBackground('write not sent', () => this.#takeBack(takeBack));
       throw error;
     }
   }
@@ -172,6 +189,7 @@ export class WriteRecorder implements OnApplicationShutdown {
   async #record(move: Move): Promise<LedgerRecord | undefined> {
     try {
       const moved = await this.#move(move);
+      this.#open.done(move);
       return moved.kind === 'moved' ? moved.record : undefined;
     } catch {
       inBackground('outcome of a write', () => this.#recordInBackground(move));
@@ -180,13 +198,21 @@ export class WriteRecorder implements OnApplicationShutdown {
   }
 
   async #recordInBackground(move: Move): Promise<void> {
-    this.#unrecorded.add(move);
     try {
       const isRecorded = await this.#repeat(move, () => true);
       if (!isRecorded) this.#notRecorded(move, 'unavailable');
     } finally {
-      this.#unrecorded.delete(move);
+      this.#open.done(move);
     }
+  }
+
+  /** The end of the process waits for the first answer of the database only, because the begin hardly ever commits after that. */
+  async #takeBack(move: Move): Promise<void> {
+    await this.#repeat(move, (moved) => {
+      this.#open.done(move);
+      return isSettled(moved);
+    });
+    this.#open.done(move);
   }
 
   /** Tries the move again, with growing pauses, until the store gives a final answer. Resolves to false if there is none in time. */

@@ -170,8 +170,21 @@ export class WriteStore {
 
   /** The duration does not depend on the number of orders. `abandon` ends the read. */
   async list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing> {
+    const records: LedgerRecord[] = [];
+    const total = await this.each(query, offset, count, (record) => records.push(record), abandon);
+    return { records, total };
+  }
+
+  /** Calls `found` with the orders of a page one by one, so that a page of long ones is never in the memory at once. Resolves to the total. */
+  async each(
+    query: OrderQuery,
+    offset: number,
+    count: number,
+    found: (record: LedgerRecord) => void,
+    abandon?: AbortSignal,
+  ): Promise<number> {
     this.database.trust.assertWhole();
-    return this.#lists.page(query, offset, count, (row) => this.#listed(row), abandon);
+    return this.#lists.page(query, offset, count, (row) => this.#listed(row), found, abandon);
   }
 
   /** Leaves out the request body of a scheduled order, because a page of them would be too large. */

@@ -52,7 +52,7 @@ export class AssetContents {
     const contents = limit.map(ids, async (assetId) => {
       const before = known?.get(assetId);
       if (before) return before;
-      if (performance.now() > until) throw new ProblemException('upstream-timeout');
+      if (performance.now() > until || call.abandon?.aborted) throw new ProblemException('upstream-timeout');
       const content = await this.#readAsset(call, enterpriseGlobalId, assetId, fresh);
       known?.set(assetId, content);
       return content;

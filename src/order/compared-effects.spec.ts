@@ -76,6 +76,90 @@ describe('the effects of deletions now and before:', () => {
     expect(comparedEffects(before, now)).toBe(expected);
   });
 
+  const one = { productId: 'p-1', licenseOrderId: 'l-1', nodes: 5, endsAt: '2027-01-01T00:00:00.000Z' };
+  const withThese = (...instances: object[]) => [of('1', { instances: instances as (typeof one)[] })];
+  it.each<[string, Effects, Effects, string]>([
+    ['the same', withThese(one), withThese({ ...one }), 'same'],
+    ['one more', withThese(one), withThese(one, { ...one, productId: 'p-2' }), 'changed'],
+    ['one fewer', withThese(one, { ...one, productId: 'p-2' }), withThese(one), 'same'],
+    ['another', withThese(one), withThese({ ...one, productId: 'p-2' }), 'changed'],
+    ['one more without ids', withThese(one), withThese(one, { ...one, productId: null }), 'changed'],
+    ['one of another order', withThese(one), withThese({ ...one, licenseOrderId: 'l-2' }), 'changed'],
+    ['one whose ids are not shown', withThese(one), withThese({ ...one, productId: null }), 'same'],
+    ['more nodes', withThese(one), withThese({ ...one, nodes: 6 }), 'changed'],
+    ['nodes without a limit', withThese(one), withThese({ ...one, nodes: -1 }), 'changed'],
+    ['fewer nodes', withThese(one), withThese({ ...one, nodes: 4 }), 'same'],
+    ['nodes that are not shown', withThese(one), withThese({ ...one, nodes: null }), 'same'],
+    ['nodes that were not shown', withThese({ ...one, nodes: null }), withThese(one), 'same'],
+    ['a later end', withThese(one), withThese({ ...one, endsAt: '2027-01-02T00:00:00.000Z' }), 'changed'],
+    ['no end', withThese(one), withThese({ ...one, endsAt: null }), 'changed'],
+    ['an end', withThese({ ...one, endsAt: null }), withThese(one), 'same'],
+    [
+      'two whose order has changed',
+      withThese(one, { ...one, nodes: 4 }),
+      withThese({ ...one, nodes: 4 }, one),
+      'same',
+    ],
+    ['one of a list that was not kept', [of('1')], withThese(one), 'same'],
+  ])('the instances of a product: %s', (_, before, now, expected) => {
+    expect(comparedEffects(before, now)).toBe(expected);
+  });
+
+  const assetOpen = of('1', { kind: 'asset-removed', productUri: null, readable: false });
+  const besideIt = (...instances: object[]) => [assetOpen, ...withThese(...instances)];
+  it.each<[string, Effects, string]>([
+    ['more nodes', besideIt({ ...one, nodes: 50 }), 'changed'],
+    ['a later end', besideIt({ ...one, endsAt: '2030-01-01T00:00:00.000Z' }), 'changed'],
+    ['another instance', besideIt({ ...one, productId: 'p-2' }), 'changed'],
+    ['the same', besideIt(one), 'same'],
+    [
+      'only others of the product, of which it is open whether they go',
+      [assetOpen, open('1', 'a')],
+      'hidden',
+    ],
+    ['nothing that is shown', [unread('1')], 'hidden'],
+  ])('where it is open whether the asset goes too: %s', (_, now, expected) => {
+    expect(comparedEffects(besideIt(one), now)).toBe(expected);
+  });
+
+  const gone = (assetNum: string) => of(assetNum, { kind: 'asset-removed', productUri: null });
+  const kept = (productUri: string, assetNum = '1') => of(assetNum, { productUri, instances: [one] });
+  it.each<[string, Effects, Effects, string]>([
+    ['which two of them take', [of('1'), of('1')], [kept('a')], 'same'],
+    ['with one more', [of('1'), of('1')], [kept('a'), kept('b')], 'changed'],
+    [
+      'with a number that is not in the list',
+      [unlisted('1'), unlisted('1'), of('2')],
+      [unlisted('1'), of('2')],
+      'same',
+    ],
+    [
+      'and now the asset that they empty together',
+      [of('1'), of('1', { productUri: 'b' })],
+      [gone('1'), kept('a'), kept('b')],
+      'same',
+    ],
+    [
+      'and now another asset',
+      [of('1'), of('1', { productUri: 'b' })],
+      [kept('a'), kept('b'), gone('2')],
+      'changed',
+    ],
+    ['and now the asset of the only one', [of('1')], [gone('1'), kept('a')], 'changed'],
+    ['and the asset both times', [gone('1'), gone('1'), of('1'), of('1')], [gone('1'), kept('a')], 'same'],
+    [
+      'with instances, and now the asset',
+      [kept('a'), kept('b')],
+      [gone('1'), kept('a'), kept('b')],
+      'changed',
+    ],
+  ])(
+    'products of a record of a version that looked at each deletion alone, %s',
+    (_, before, now, expected) => {
+      expect(comparedEffects(before, now)).toBe(expected);
+    },
+  );
+
   it.each<[string, Effects, Effects, string]>([
     ['it was shown before', [of('1')], [unlisted('1')], 'hidden'],
     [
@@ -104,8 +188,13 @@ describe('the effects of deletions now and before:', () => {
 
   it('a long list is cut for a caller, and says how many there are; both lists of a change fit into a reason', () => {
     expect(shortTextOf([of('2'), unread('1')])).toBe('[product-removed 1 unreadable, product-removed 2 a]');
+    expect(shortTextOf(withThese(one, { ...one, nodes: null, endsAt: null }))).toBe(
+      '[product-removed 1 a (l-1; l-1 5 nodes to 2027-01-01T00:00:00.000Z)]',
+    );
     const text = shortTextOf(Array.from({ length: 5_000 }, (_, at) => of(String(at))));
     expect(text).toMatch(/^\[product-removed 0 a, .*\(5000 in all\)]$/);
     expect(2 * text.length).toBeLessThan(1_900);
+    for (const before of ['', 'x'])
+      expect(shortTextOf([of(before + '😀'.repeat(1_000))]).isWellFormed()).toBe(true);
   });
 });

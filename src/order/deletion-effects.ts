@@ -1,29 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import type { Deletion as DeletionRecord, OrderSearch } from '../order-ledger/ledger-record.ts';
+import type { Deletion as DeletionRecord, KeptEffect, OrderSearch } from '../order-ledger/ledger-record.ts';
 import { isThere, lentOf } from '../order-ledger/order-evidence.ts';
 import { reasonOf } from '../order-ledger/write-outcome.ts';
 import type { ProblemException } from '../problem/problem.exception.ts';
 import { AliasUsers } from '../upstream/alias-users.ts';
 import type { CallContext } from '../request/call-context.ts';
-import type { DryRun, DryRunEffect } from '../request/dry-run.ts';
+import { ownCallOf } from '../request/make-call.ts';
 import { ifShown } from '../upstream/if-shown.ts';
 import { type Holdings, NoUser, PlatformSearch } from '../upstream/platform-search.ts';
 import { type AssetContent, isMeant } from '../upstream/wire/instances.ts';
 import type { WholeList } from '../upstream/wire/whole-list.ts';
 import { AssetContents, READ_MS } from './asset-contents.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
-import {
-  type DeletionItem,
-  type Loss,
-  lossOf,
-  type LostProducts,
-  meantBy,
-  type NamedProducts,
-  openLoss,
-  productsOf,
-  showsAll,
-} from './deletion-loss.ts';
+import { type DeletionItem, meantBy, type NamedProducts, productsOf, showsAll } from './deletion-loss.ts';
 import { type PlaceOrderDto, sequenceOf } from './dto/license-order.dto.ts';
+import { EffectList, type AssetPlace } from './effect-list.ts';
 import { OrderService } from './order.service.ts';
 
 /** The longest time that an order waits while the gateway reads what the order deletes. */
@@ -41,16 +32,20 @@ interface Searched {
 
 type IsThrown = (problem: ProblemException) => boolean;
 
-/** The place of an effect. */
-type Place = Pick<DryRunEffect, 'enterpriseGlobalId' | 'assetId' | 'assetNum'>;
-
 /** The assets of each enterprise, and the contents of those that were read (`known`). All deletions of an order share it. */
 export type DeletionReading = Map<
   string,
   { readonly all: WholeList<AssetDto>; readonly known: Map<string, AssetContent> }
 >;
 
+export interface FoundEffects {
+  readonly effects: readonly KeptEffect[];
+  /** Why the platform showed nothing of a deletion, by the enterprise. */
+  readonly unshown: ReadonlyMap<string | null, string>;
+}
+
 interface ReadingTerms {
+  readonly shown: EffectList;
   readonly reading: DeletionReading;
   /** The time of `performance.now()` after which no further asset is read. */
   readonly until: number;
@@ -68,23 +63,23 @@ export class DeletionEffects {
   ) {}
 
   /**
-   * Adds the deletions' effects to the dry run. Throws a problem for which `isThrown` is true; any other makes its item's effects unreadable.
-   * Returns why, by the enterprise of the item. What `reading` has is not read again.
+   * Returns the deletions' effects, and why an item's effects are unreadable, by the enterprise of the item. Throws a problem for which `isThrown`
+   * is true. What `reading` has is not read again.
    */
-  async show(
-    dryRun: DryRun,
+  async find(
     call: CallContext,
     { items }: PlaceOrderDto,
     isThrown: IsThrown = () => false,
     reading: DeletionReading = new Map(),
-  ): Promise<ReadonlyMap<string | null, string>> {
+  ): Promise<FoundEffects> {
     const until = performance.now() + READ_MS;
+    const shown = new EffectList();
     const unshown = new Map<string | null, string>();
     for (const item of items) {
       if (item.orderType === 'new_buy') continue;
       let why = NO_USER;
       const isShown = await ifShown(
-        () => this.#show(dryRun, call, item, { reading, until, isThrown }),
+        () => this.#show(call, item, { shown, reading, until, isThrown }),
         (problem) => {
           why = reasonOf(problem);
           return isThrown(problem);
@@ -92,9 +87,10 @@ export class DeletionEffects {
       );
       if (isShown) continue;
       unshown.set(item.customer.enterpriseGlobalId ?? null, why);
-      for (const { assetNums } of item.assets) showUnreadable(dryRun, item, assetNums);
+      const named = item.assets.flatMap(({ assetNums }) => assetNums);
+      showUnreadable(shown, item, deletesFromAll(item) ? [...named, null] : named);
     }
-    return unshown;
+    return { effects: shown.effects, unshown };
   }
 
   /** Marks each deletion with whether the platform now shows everything that it names. Deletions whose lists cannot be read in time stay unmarked. */
@@ -103,7 +99,9 @@ export class DeletionEffects {
     const abandon = AbortSignal.timeout(MARK_MS);
     const enterpriseOf = async (sequence: number) => {
       const customer = customers[sequence];
-      return customer && (await this.search.enterpriseOf(order.channelCode, customer, abandon));
+      // Each call asks whether a maintenance stops it.
+      const call = ownCallOf('reconciliation', { abandon });
+      return customer && (await this.search.enterpriseOf(call, order.channelCode, customer));
     };
     // Items of the same enterprise share one reading of its assets.
     const sequences = new Map<string, number[]>();
@@ -133,10 +131,9 @@ export class DeletionEffects {
 
   /** Resolves to false where the item names no enterprise, or the gateway has no user to read with. */
   async #show(
-    dryRun: DryRun,
     caller: CallContext,
     item: DeletionItem,
-    { reading, until, isThrown }: ReadingTerms,
+    { shown, reading, until, isThrown }: ReadingTerms,
   ): Promise<boolean> {
     const { enterpriseGlobalId } = item.customer;
     // The platform shows products to its users only.
@@ -163,73 +160,54 @@ export class DeletionEffects {
     const searchedAssets = searched.map(({ asset }) => asset);
     const terms = { fresh: true, until, known } as const;
     const contents = await this.contents.read(call, enterpriseGlobalId, searchedAssets, terms);
-    const unseen: Place[] = [];
+    const unseen: AssetPlace[] = [];
     for (const [index, { part, asset, isOpen }] of searched.entries()) {
       const { assetId, assetNum } = asset;
       const { instances = [], isWhole = false } = contents[index] ?? {};
       const of = { enterpriseGlobalId, assetId, assetNum };
       const meant = meantBy(item, [part]);
-      const loss = lossOf(instances, meant);
-      showLoss(dryRun, item, of, isOpen ? openLoss(loss) : loss, isWhole);
+      shown.mean(of, { instances, isWhole }, { ...meant, isOpen, kind: kindOf(item) });
       if (isWhole && index < found.length && !showsAll(instances, meant)) unseen.push(of);
     }
     if (unseen.length > 0 || (others && deletesFromAll(item))) {
       const abandon = AbortSignal.timeout(MARK_MS);
       const read = () => this.search.lentLocks(enterpriseGlobalId, { abandon, acting: user });
       const locks = await unlessAway(abandon, read, isThrown);
-      showLent(dryRun, item, enterpriseGlobalId, { all, searchedAssets, unseen, locks });
+      showLent(shown, item, enterpriseGlobalId, { all, searchedAssets, unseen, locks });
     }
     const missing = parts.flatMap(({ num }) => (byNum.has(num) ? [] : [num]));
-    showUnreadable(dryRun, item, others ? missing : [...missing, null]);
+    showUnreadable(shown, item, others ? missing : [...missing, null]);
     return true;
   }
 }
 
-/** What a dry run has read of the enterprise. */
-interface Shown {
+/** What was read of the enterprise. */
+interface ReadAssets {
   readonly all: readonly AssetDto[];
   readonly searchedAssets: readonly AssetDto[];
   /** The named assets that do not show everything that the deletion names on them. */
-  readonly unseen: readonly Place[];
+  readonly unseen: readonly AssetPlace[];
   /** Undefined where the platform does not show them. */
   readonly locks: Holdings | undefined;
 }
 
 /** Adds what the deletion may take from lent locks. An asset shows nothing of a product whose only node is in a lent lock. */
 function showLent(
-  dryRun: DryRun,
+  shown: EffectList,
   item: DeletionItem,
   enterpriseGlobalId: string,
-  { all, searchedAssets, unseen, locks }: Shown,
+  { all, searchedAssets, unseen, locks }: ReadAssets,
 ): void {
   const meant = lentOf(meantBy(item, item.assets));
   for (const { assetNum, instances } of locks?.assets ?? []) {
     if (searchedAssets.some((asset) => asset.assetNum === assetNum)) continue;
     const { assetId = null } = all.find((asset) => asset.assetNum === assetNum) ?? {};
     const mayGo = instances.filter((each) => isMeant(each, meant) !== false);
-    showProducts(dryRun, { enterpriseGlobalId, assetId, assetNum }, productsOf([], mayGo));
+    shown.addProducts({ enterpriseGlobalId, assetId, assetNum }, productsOf([], mayGo));
   }
   if (locks?.isWhole && locks.assets.every(({ isWhole }) => isWhole)) return;
-  for (const of of unseen) dryRun.add(kindOf(item), { ...of, readable: false });
-  if (deletesFromAll(item)) showUnreadable(dryRun, item, [null]);
-}
-
-/** A content that did not come whole has no open products: there may be more of them than it shows. */
-function showLoss(
-  dryRun: DryRun,
-  item: DeletionItem,
-  of: Place,
-  { asset, products }: Loss,
-  isWhole: boolean,
-): void {
-  if (isWhole && asset !== false) dryRun.add('asset-removed', { ...of, readable: asset === true });
-  showProducts(dryRun, of, isWhole ? products : new Map([...products].filter(([, isCertain]) => isCertain)));
-  if (!isWhole) dryRun.add(kindOf(item), { ...of, readable: false });
-}
-
-function showProducts(dryRun: DryRun, of: Place, products: LostProducts): void {
-  for (const [productUri, readable] of products)
-    dryRun.add('product-removed', { ...of, productUri, readable });
+  for (const of of unseen) shown.add(kindOf(item), { ...of, readable: false });
+  if (deletesFromAll(item)) showUnreadable(shown, item, [null]);
 }
 
 /** Whether the platform takes the products from assets too that the item does not name (rule 5). */
@@ -242,10 +220,10 @@ function kindOf({ orderType }: DeletionItem): 'asset-removed' | 'product-removed
 }
 
 /** Null stands for assets whose numbers are not known. */
-function showUnreadable(dryRun: DryRun, item: DeletionItem, assetNums: readonly (string | null)[]): void {
+function showUnreadable(shown: EffectList, item: DeletionItem, assetNums: readonly (string | null)[]): void {
   const { enterpriseGlobalId = null } = item.customer;
   for (const assetNum of assetNums)
-    dryRun.add(kindOf(item), { enterpriseGlobalId, assetNum, readable: false });
+    shown.add(kindOf(item), { enterpriseGlobalId, assetNum, readable: false });
 }
 
 /** Returns undefined where the platform does not show the data in time, or no user can read it. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Instance, Meant } from '../upstream/wire/instances.ts';
-import { lossOf, openLoss, showsAll } from './deletion-loss.ts';
+import { lossOf, type MeantHere, showsAll } from './deletion-loss.ts';
 
 type Product = NonNullable<Instance['product']>;
 
@@ -77,13 +77,37 @@ describe('a deletion takes from an asset', () => {
     ['no product in another package', [inPackage('PKG-2')], ofPackage, false, {}],
     ['perhaps one in a package without a number', [inPackage(null)], ofPackage, undefined, { a: false }],
   ])('%s', (_, instances, meant, asset, products) => {
-    const loss = lossOf(instances, meant);
+    const loss = lossOf(instances, [meant]);
     expect([loss.asset, Object.fromEntries(loss.products)]).toEqual([asset, products]);
   });
 
   it('where it is open whether it concerns the asset: perhaps all that it would take', () => {
-    const { asset, products } = openLoss(lossOf([of('l', 'a')], named));
-    expect([asset, [...products]]).toEqual([undefined, [['a', false]]]);
+    const { asset, products, gone } = lossOf([of('l', 'a')], [{ ...named, isOpen: true }]);
+    expect([asset, [...products], gone]).toEqual([undefined, [['a', false]], []]);
+  });
+
+  const second: Meant = { licenseOrderId: 'l', named: [{ ...name, productUri: 'b' }] };
+  const both = [of('l', 'a'), of('l', 'b')];
+  it.each<[string, Instance[], MeantHere[], boolean | undefined, Record<string, boolean>]>([
+    ['the asset that they empty together', both, [named, second], true, { a: true, b: true }],
+    ['what two of them name once', both, [named, named], false, { a: true }],
+    [
+      'perhaps the asset that one of them perhaps concerns',
+      both,
+      [named, { ...second, isOpen: true }],
+      undefined,
+      { a: true, b: false },
+    ],
+    [
+      'the asset with all of its orders',
+      [of('l', 'a'), of('m', 'b')],
+      [wholeOrder, { licenseOrderId: 'm' }],
+      true,
+      { a: true, b: true },
+    ],
+  ])('by several deletions: %s', (_, instances, meants, asset, products) => {
+    const loss = lossOf(instances, meants);
+    expect([loss.asset, Object.fromEntries(loss.products)]).toEqual([asset, products]);
   });
 
   it.each<[string, Instance[], Meant, boolean]>([

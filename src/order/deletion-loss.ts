@@ -8,10 +8,17 @@ export type DeletionItem = DeleteAssetDto | DeleteProductDto;
 
 export type NamedProducts = Pick<BoughtAssetDto, 'products' | 'merchandises'>;
 
+/** What a deletion means on an asset. `isOpen`: it is open whether it concerns the asset. */
+export interface MeantHere extends Meant {
+  readonly isOpen?: boolean;
+}
+
 export interface Loss {
   /** Whether the asset itself goes. Undefined where that is open. */
   readonly asset: boolean | undefined;
   readonly products: LostProducts;
+  /** What goes for certain. */
+  readonly gone: readonly Instance[];
 }
 
 /** Whether it is certain that a product goes, by its `productUri`. Null stands for products whose `productUri` the platform does not show. */
@@ -26,27 +33,26 @@ export function meantBy(
   return { licenseOrderId: srcLicenseOrderId, named: orderType === 'delete_product' ? named : undefined };
 }
 
-export function lossOf(instances: readonly Instance[], meant: Meant): Loss {
-  const gone = instances.filter((each) => isMeant(each, meant) === true);
+/** Returns what an asset loses by all that an order deletes from it. */
+export function lossOf(instances: readonly Instance[], meants: readonly MeantHere[]): Loss {
+  const certain = meants.filter(({ isOpen }) => !isOpen);
+  const gone = instances.filter((each) => certain.some((meant) => isMeant(each, meant) === true));
   // A platform may revoke the asset whole, also where only the products of one order are to go.
-  const isRevoked = meant.named === undefined;
-  const mayGo = instances.filter((each) => isRevoked || isMeant(each, meant) !== false);
+  const isRevoked = meants.some(({ named }) => named === undefined);
+  const mayGo = instances.filter(
+    (each) => isRevoked || meants.some((meant) => isMeant(each, meant) !== false),
+  );
   // A package ends with the last product in it.
   const present = isRevoked ? instances : instances.filter(({ product }) => product !== null);
   const isEmptied = gone.length > 0 && present.every((each) => gone.includes(each));
   const mayBeEmptied = mayGo.length > 0 && present.every((each) => mayGo.includes(each));
-  const isCertain = isEmptied || (isRevoked && meant.licenseOrderId === undefined);
+  const isCertain =
+    isEmptied ||
+    certain.some(({ named, licenseOrderId }) => named === undefined && licenseOrderId === undefined);
   return {
     asset: isCertain || (isRevoked || mayBeEmptied ? undefined : false),
     products: productsOf(gone, mayGo),
-  };
-}
-
-/** Returns what an asset loses of which it is open whether the deletion concerns it. */
-export function openLoss({ asset, products }: Loss): Loss {
-  return {
-    asset: asset === false ? false : undefined,
-    products: new Map(Array.from(products.keys(), (productUri) => [productUri, false])),
+    gone,
   };
 }
 

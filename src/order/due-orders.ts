@@ -57,10 +57,13 @@ export class DueOrders {
     private readonly log: Log,
   ) {}
 
-  /** Resolves to the ms until the next attempt, or to undefined when the order no longer waits. */
-  async place(name: string): Promise<number | undefined> {
+  /**
+   * Resolves to the ms until the next attempt, or to undefined when the order no longer waits. Once `over` is aborted the order does not
+   * begin. An order that has begun goes on.
+   */
+  async place(name: string, over: AbortSignal): Promise<number | undefined> {
     try {
-      const leftMs = await this.#place(name);
+      const leftMs = await this.#place(name, over);
       if (leftMs === undefined) this.#hindered.delete(name);
       return leftMs;
     } catch (error) {
@@ -79,7 +82,7 @@ export class DueOrders {
     this.#hindered.clear();
   }
 
-  async #place(name: string): Promise<number | undefined> {
+  async #place(name: string, over: AbortSignal): Promise<number | undefined> {
     const record = await this.ledger.readDue(name);
     const { scheduled, notBefore } = record?.details.order ?? {};
     // The process that sends the order may schedule it again, so the task stays.
@@ -88,9 +91,11 @@ export class DueOrders {
     // The task may belong to an earlier, cancelled order with the same number.
     if (record.leftMs > 0) return record.leftMs;
     try {
-      await this.#send(record, scheduled);
+      await this.#send(record, scheduled, over);
       return undefined;
     } catch (error) {
+      // The next attempt finds out what became of it, perhaps at another replica.
+      if (over.aborted) return 0;
       if (error instanceof NotDue && error.left !== 'doubtful') return error.left;
       const problem =
         error instanceof NotDue
@@ -106,12 +111,13 @@ export class DueOrders {
     }
   }
 
-  async #send(record: LedgerRecord, scheduled: ScheduledOrder): Promise<void> {
+  async #send(record: LedgerRecord, scheduled: ScheduledOrder, abandon: AbortSignal): Promise<void> {
     this.orders.assertOpen();
     // This version may have other rules than the version that accepted the order.
     const order = validBody(scheduled.order, PlaceOrderDto);
-    const call = await this.callers.callOf(record, order, scheduled);
+    const call = { ...(await this.callers.callOf(record, order, scheduled)), abandon };
     await this.later.assertSameEffects(call, order, scheduled);
+    abandon.throwIfAborted();
     const { name, submittedAt, details } = record;
     // The audit of the order, as a request has one: whose order it is, and under which request id the platform sees it.
     this.log.info(

@@ -5,11 +5,10 @@ import type { Scope } from '../request/scopes.ts';
 import { orderName, type ScheduledOrder } from '../order-ledger/ledger-record.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../request/call-context.ts';
-import { DryRun } from '../request/dry-run.ts';
 import { isAway } from '../upstream/if-shown.ts';
 import { violation } from '../upstream/problems/violation.ts';
 import { comparedEffects, type Effects, shortTextOf } from './compared-effects.ts';
-import { DeletionEffects, type DeletionReading } from './deletion-effects.ts';
+import { DeletionEffects, type DeletionReading, type FoundEffects } from './deletion-effects.ts';
 import type { PlaceOrderDto } from './dto/license-order.dto.ts';
 import { deletes } from './order-content.ts';
 
@@ -79,15 +78,14 @@ export class LaterOrders {
   }
 
   /** Returns what the deletions of an order would take away now. */
-  async #effectsOf(call: CallContext, order: PlaceOrderDto): Promise<ReadEffects> {
-    const dryRun = new DryRun();
+  async #effectsOf(call: CallContext, order: PlaceOrderDto): Promise<FoundEffects> {
     const key = `${call.caller.name} ${orderName(order.channelCode, order.channelOrderId)}`;
     const reading: DeletionReading = this.#unfinished.get(key) ?? new Map();
     // Its age counts from the first attempt.
     if (!this.#unfinished.has(key)) this.#unfinished.set(key, reading);
-    const unshown = await this.effects.show(dryRun, call, order, isAway, reading);
+    const found = await this.effects.find(call, order, isAway, reading);
     this.#unfinished.delete(key);
-    return { effects: dryRun.effects, unshown };
+    return found;
   }
 }
 
@@ -96,12 +94,6 @@ function isCompared(order: PlaceOrderDto): boolean {
   return order.ifEffectsChanged !== 'send' && deletes(order);
 }
 
-interface ReadEffects {
-  readonly effects: Effects;
-  /** Why the platform showed nothing of a deletion, by the enterprise. */
-  readonly unshown: ReadonlyMap<string | null, string>;
-}
-
-function verdictOn(before: Effects, { effects, unshown }: ReadEffects) {
+function verdictOn(before: Effects, { effects, unshown }: FoundEffects) {
   return comparedEffects(before, effects, new Set(unshown.keys()));
 }

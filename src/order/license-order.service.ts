@@ -27,7 +27,7 @@ import type { OrderRecordDto } from './dto/order-record.dto.ts';
 import { LaterOrders } from './later-orders.ts';
 import { toBatchOrder, toOrderRecord, toPlacedItems } from './license-order.mapper.ts';
 import { budgetUses, unlimitedProblem } from './order-budget.ts';
-import { deletes, orderedItems, searchOf } from './order-content.ts';
+import { deletes, orderedItems, searchOf, transfersIn } from './order-content.ts';
 import { notTaken, timeProblem } from './order-refusals.ts';
 
 /** An order whose `notBefore` is this close waits and is placed now, because the database's time is known only approximately. */
@@ -108,6 +108,7 @@ export class LicenseOrderService {
     if (refusal) throw refusal;
     const isMarked = order.syncMode === 'async' && deletes(order);
     const { write, send } = await this.#prepared(call, order, scheduled.idempotencyKey, isMarked);
+    call.abandon?.throwIfAborted();
     const due = { scheduledAt: submittedAt, waitsAgain, order: { ...write.order, scheduled } };
     await this.ledger.order({ ...write, ...due }, send);
   }
@@ -205,7 +206,11 @@ export class LicenseOrderService {
     const { notBefore = 0 } = write.order;
     const isLater = notBefore > now;
     await this.ledger.assertRoom(isLater ? await this.#later(call, order, write, false) : write, now);
-    await this.effects.show(dryRun, call, order);
+    const { effects } = await this.effects.find(call, order);
+    // The instances are for the gateway only.
+    for (const { instances: _, kind, ...what } of effects) dryRun.add(kind, what);
+    for (const { enterpriseGlobalId = null, productUri = null } of transfersIn(order))
+      dryRun.add('product-removed', { enterpriseGlobalId, productUri, readable: false });
     if (call.caller.budgets) dryRun.add('budget-used');
     return dryRun.stopBefore('batchOrder', this.#bodyOf(order));
   }

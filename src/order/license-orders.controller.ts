@@ -5,7 +5,9 @@ import { Call, IdempotencyKey } from '../request/request-stages.ts';
 import type { Scope } from '../request/scopes.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { PageQuery } from '../operation/page.dto.ts';
+import type { JsonPage } from '../operation/response.ts';
 import type { CallContext } from '../request/call-context.ts';
+import { edge } from '../shared/edge.ts';
 import { PlaceOrderDto } from './dto/license-order.dto.ts';
 import { OrderAssetPageDto } from './dto/order-assets.dto.ts';
 import {
@@ -89,8 +91,15 @@ export class LicenseOrdersController {
     success: [{ status: 200, description: 'One page; empty after the last page', type: OrderPageDto }],
   })
   @Get()
-  listOrders(@Call() call: CallContext, @Query() query: ListOrdersQuery): Promise<OrderPageDto> {
-    return this.records.listOrders(query, call);
+  listOrders(
+    @Call() call: CallContext,
+    @Query() query: ListOrdersQuery,
+    @Res({ passthrough: true }) { raw }: FastifyReply,
+  ): Promise<OrderPageDto | JsonPage> {
+    const { promise: sent, resolve } = Promise.withResolvers<void>();
+    raw.once('close', edge('list of orders', resolve));
+    if (raw.closed) resolve();
+    return this.records.listOrders(query, call, sent);
   }
 
   @Operation({
@@ -111,8 +120,8 @@ export class LicenseOrdersController {
     id: 'getOrderAssets',
     summary: 'Page through the assets that an order made or added to',
     description:
-      'What of the order stands on the assets of the enterprises that its items name, now. An item that names no enterprise cannot be ' +
-      "looked up. Where the record does not know a licence order, the platform's note of the `channelOrderId` tells.",
+      'What of the order stands on the assets of the enterprises of its items, now. An item that names no enterprise belongs to that of its ' +
+      "customer. Where the record does not know a licence order, the platform's note of the `channelOrderId` tells.",
     effect: 'read',
     scope: 'orders:read',
     upstream: 'listAssetProducts',
@@ -123,7 +132,7 @@ export class LicenseOrdersController {
     success: [{ status: 200, description: 'One page; beyond the last it is empty', type: OrderAssetPageDto }],
   })
   @Get(':channelCode/:channelOrderId/assets')
-  @ApiExtension('x-upstream-also', ['listAssets'])
+  @ApiExtension('x-upstream-also', ['listAssets', 'queryCustomers'])
   getOrderAssets(
     @Call() call: CallContext,
     @Param() order: OrderPath,
@@ -158,6 +167,7 @@ export class LicenseOrdersController {
     effect: 'write',
     scope: 'orders:settle',
     idempotency: 'key',
+    showsEnterprises: true,
     problems: ['order-not-found', 'order-not-settleable'],
     success: [{ status: 200, description: 'Settled now, or before in the same way', type: OrderRecordDto }],
     body: SettleOrderDto,

@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { pageOf, type PageQuery } from '../operation/page.dto.ts';
-import { type OrderDetails, type OrderedItem, released } from '../order-ledger/ledger-record.ts';
+import { itemsByEnterprise } from '../order-ledger/items-by-enterprise.ts';
+import { type OrderDetails, type OrderedItem, released, sentAt } from '../order-ledger/ledger-record.ts';
+import { isOlder, notedIn } from '../order-ledger/order-evidence.ts';
 import type { CallContext } from '../request/call-context.ts';
+import { PlatformSearch } from '../upstream/platform-search.ts';
 import { violation } from '../upstream/problems/violation.ts';
 import { type AssetContent, type Instance, isFrom } from '../upstream/wire/instances.ts';
 import { AssetContents } from './asset-contents.ts';
@@ -13,7 +16,16 @@ import { OrderService } from './order.service.ts';
 const NOT_SHOWN =
   'The platform does not show what is on an asset of the enterprise, so the gateway cannot tell whether it is of the order.';
 
-type Purchase = OrderedItem & { readonly enterpriseGlobalId: string };
+const NO_ENTERPRISE =
+  'An item of the order names no enterprise, and the platform does not show that of its customer, so the gateway cannot tell what the order made.';
+
+/** The items of an order for one enterprise. */
+interface SoughtItems {
+  readonly order: OrderDetails;
+  readonly items: readonly OrderedItem[];
+  /** When the order was sent, in ms since 1970. */
+  readonly sent: number;
+}
 
 /** Finds the assets of an order. Where its record lacks a licence order, the channel's order number on the asset tells what belongs to the order. */
 @Injectable()
@@ -22,18 +34,24 @@ export class OrderAssetsService {
     private readonly records: OrderRecordsService,
     private readonly orders: OrderService,
     private readonly contents: AssetContents,
+    private readonly search: PlatformSearch,
   ) {}
 
   async getOrderAssets(call: CallContext, path: OrderPath, wanted: PageQuery): Promise<OrderAssetPageDto> {
-    const { state, details } = await this.records.find(path, call.caller.grants);
+    const record = await this.records.find(path, call.caller.grants);
+    const { state, details } = record;
     const { order } = details;
     // Nothing of the order was carried out.
     if (!order || state === 'scheduled' || state === 'rejected' || released.includes(state))
       return pageOf([], wanted);
-    const purchases = Map.groupBy(order.ordered.filter(isPurchase), (item) => item.enterpriseGlobalId);
+    const bought = order.ordered.filter(({ orderType }) => orderType === 'new_buy');
+    const purchases = await itemsByEnterprise(order, bought, (customer) =>
+      this.search.enterpriseOf(call, order.channelCode, customer),
+    );
+    if (!purchases) throw violation(NO_ENTERPRISE, { operation: 'queryCustomers', status: 200 });
     const rows: OrderAssetDto[] = [];
     for (const [enterpriseGlobalId, items] of purchases)
-      rows.push(...(await this.#assetsIn(call, enterpriseGlobalId, order, items)));
+      rows.push(...(await this.#assetsIn(call, enterpriseGlobalId, { order, items, sent: sentAt(record) })));
     return pageOf(
       rows.sort((one, other) => (one.sequence ?? Infinity) - (other.sequence ?? Infinity)),
       wanted,
@@ -55,8 +73,7 @@ export class OrderAssetsService {
   async #assetsIn(
     call: CallContext,
     enterpriseGlobalId: string,
-    order: OrderDetails,
-    items: readonly Purchase[],
+    { order, items, sent }: SoughtItems,
   ): Promise<OrderAssetDto[]> {
     // The platform may make one licence order of several items.
     const known = Map.groupBy(order.items, ({ licenseOrderId }) => licenseOrderId);
@@ -69,12 +86,14 @@ export class OrderAssetsService {
     if (shown.hidden)
       throw violation(NOT_SHOWN, shown.hidden.refusal ?? { operation: 'listAssetProducts', status: 200 });
     const { assets, contents } = shown;
+    const noted = open.length > 0 ? [...notedIn(contents, order)] : [];
+    const mayBeOpen = new Map(noted.filter(([, instances]) => !isOlder(instances, sent)));
     return assets.flatMap(({ assetId, assetNum }, index) => {
       const made = Map.groupBy(contents[index]?.instances ?? [], ({ licenseOrderId }) => licenseOrderId);
       return [...made].flatMap(([licenseOrderId, instances]) => {
         if (licenseOrderId === null) return [];
         const placedAs = known.get(licenseOrderId);
-        if (!placedAs && (open.length === 0 || !instances.some((each) => isFrom(each, order)))) return [];
+        if (!placedAs && !mayBeOpen.has(licenseOrderId)) return [];
         const own = placedAs?.filter((item) => here.has(item.sequence)).map((item) => item.sequence);
         const [sequence = null, ...others] = own ?? (onlyOpen === undefined ? [] : [onlyOpen]);
         const row = { licenseOrderId, assetId, assetNum, productUris: productUrisOf(instances) };
@@ -93,8 +112,4 @@ function mayBeOf(order: OrderDetails, instance: Instance): boolean {
 /** Every product once, in the order of the platform. */
 function productUrisOf(instances: readonly Instance[]): string[] {
   return [...new Set(instances.flatMap(({ product }) => product?.productUri ?? []))];
-}
-
-function isPurchase(item: OrderedItem): item is Purchase {
-  return item.orderType === 'new_buy' && item.enterpriseGlobalId !== null;
 }

@@ -42,6 +42,18 @@ export function deletes({ items }: PlaceOrderDto): boolean {
   return items.some(({ orderType }) => orderType !== 'new_buy');
 }
 
+/** Returns the products that purchases take out of other orders. The interface does not say from which assets. */
+export function transfersIn({ items }: PlaceOrderDto) {
+  return items.flatMap((item) => {
+    if (item.orderType !== 'new_buy') return [];
+    const { enterpriseGlobalId } = item.customer;
+    return item.assets
+      .flatMap((asset) => productsIn(asset, ''))
+      .filter(({ product }) => product.srcLicenseOrderId !== undefined)
+      .map(({ product: { productUri } }) => ({ enterpriseGlobalId, productUri }));
+  });
+}
+
 /** The items of an order, as its record has them. */
 export function orderedItems({ items }: PlaceOrderDto): OrderedItem[] {
   return items.map((item, index) => ({

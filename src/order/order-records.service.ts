@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import pLimit, { type LimitFunction } from 'p-limit';
+import { LongReads } from '../database/long-reads.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderConfig } from '../config/app-config.ts';
 import { pageOf, pageWith } from '../operation/page.dto.ts';
+import { JsonPage } from '../operation/response.ts';
 import { canonical } from '../order-ledger/fingerprint.ts';
 import {
   enterprisesOf,
@@ -29,6 +30,9 @@ import { toOrderRecord } from './license-order.mapper.ts';
 /** For this time after the send the platform may still carry the order out, for example from a queue. */
 const NOT_PLACED_AFTER_MS = 15 * 60_000;
 
+/** A page with more bytes counts as large. */
+const LARGE_BYTES = 1024 * 1024;
+
 const NOT_PLACED_EARLY = 'An order may be settled as not_placed 15 minutes after it was sent, not before.';
 const ACCEPTED_EARLY =
   'The platform has accepted the order and places it later. Until then nothing is to be settled: an operator may after the time of Retry-After.';
@@ -43,20 +47,26 @@ const MAY_WAIT_AGAIN = {
 /** Reads and settles the gateway's own records of orders, without calls to the platform. */
 @Injectable()
 export class OrderRecordsService {
-  /** Each caller reads one page at a time, because a large page takes some milliseconds of the processor and a MiB of memory. */
-  readonly #pages = new Map<string, LimitFunction>();
-
   constructor(
     private readonly ledger: ObservedOrderLedger,
     private readonly config: OrderConfig,
+    private readonly reads: LongReads,
   ) {}
 
   async getOrder(path: OrderPath, grants: Grants): Promise<OrderRecordDto> {
     return toOrderRecord(await this.find(path, grants));
   }
 
-  /** Returns the orders that the caller may see, the newest first unless `sort` says otherwise. Reading ends when the caller hangs up. */
-  async listOrders(wanted: ListOrdersQuery, { caller, abandon }: CallContext): Promise<OrderPageDto> {
+  /**
+   * Returns the orders that the caller may see, the newest first unless `sort` says otherwise. Reading ends when the caller hangs up. Until a
+   * large page was sent, the caller gets no other one for 30 seconds.
+   */
+  async listOrders(
+    wanted: ListOrdersQuery,
+    call: CallContext,
+    sent: Promise<void>,
+  ): Promise<OrderPageDto | JsonPage> {
+    const { caller, abandon } = call;
     const { state, channelCode, page, pageSize } = wanted;
     const { channels, enterprises } = caller.grants;
     const byTime = wanted.sort === 'notBefore';
@@ -75,12 +85,15 @@ export class OrderRecordsService {
       until: millisecond(wanted.submittedBefore),
       byTime,
     };
-    const oneAtATime = this.#pages.get(caller.name) ?? pLimit(1);
-    this.#pages.set(caller.name, oneAtATime);
-    const { records, total } = await oneAtATime(() =>
-      this.ledger.list(query, (page - 1) * pageSize, pageSize, abandon),
+    const json = new JsonPage();
+    const add = (record: LedgerRecord) => json.add(toOrderRecord(record));
+    const total = await this.reads.runUntilSent(
+      call,
+      () => this.ledger.each(query, (page - 1) * pageSize, pageSize, add, abandon),
+      () => (json.bytes > LARGE_BYTES ? sent : undefined),
     );
-    return pageWith(records.map(toOrderRecord), total, wanted);
+    const { items: _, ...rest } = pageWith([], total, wanted);
+    return json.end(rest);
   }
 
   /** Returns a page with the one order, if the caller may see it and it matches the other filters. */

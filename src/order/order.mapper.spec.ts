@@ -123,6 +123,13 @@ describe('asset numbers', () => {
     ]);
   });
 
+  it('have their digits, however the platform spells a number', () => {
+    const nums = toReservedAssetNums(data('[8000000001.0,8.0e9,8000000003.5]'));
+    expect(nums.map(({ keyShellNumber }) => keyShellNumber)).toEqual([
+      ...['8000000001', '8000000000', '8000000003.5'],
+    ]);
+  });
+
   it('are delivered without what is no number, which is noted', () => {
     const notes = new ContractNotes();
     const nums = toReservedAssetNums(data('[null,"8000000001","",true,{}]'), notes);

@@ -1,4 +1,4 @@
-import { isJsonText, numberText } from '../shared/json.ts';
+import { integerText, isJsonText, numberText } from '../shared/json.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
 import { ContractViolation } from '../upstream/upstream-failure.ts';
 import { kindOf, type Reader, readList, readObject } from '../upstream/wire/reader.ts';
@@ -160,7 +160,7 @@ const REGIONS = new Map<string, ReservedAssetNumDto['region']>([
 export function toReservedAssetNums(data: unknown, notes?: ContractNotes): ReservedAssetNumDto[] {
   const values = requiredList(data);
   const numbers = values.flatMap((value): ReservedAssetNumDto[] => {
-    const keyShellNumber = (isJsonText(value) ? value : numberText(value)) ?? '';
+    const keyShellNumber = (isJsonText(value) ? value : (integerText(value) ?? numberText(value))) ?? '';
     if (keyShellNumber === '') {
       notes?.add('data[]', kindOf(value));
       return [];

@@ -10,7 +10,6 @@ import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import { type CameList, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
-import type { WireBindRequest, WireEnterpriseRequest, WireLockRequest } from '../upstream/wire/order.ts';
 import { pageOf } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
@@ -49,8 +48,7 @@ export class OrderService {
   ) {}
 
   bindCustomer(call: CallContext, customer: BindCustomerDto): Promise<CustomerDto> {
-    const body: WireBindRequest = { ...customer };
-    return this.upstream.call('bindCustomer', call, { body }, toCustomer);
+    return this.upstream.call('bindCustomer', call, { body: customer }, toCustomer);
   }
 
   async findCustomers(call: CallContext, wanted: FindCustomersQuery): Promise<CustomerPageDto> {
@@ -69,7 +67,7 @@ export class OrderService {
   async updateCustomer(call: CallContext, crmCustomerId: string, changes: UpdateCustomerDto): Promise<void> {
     this.readings.assertClears('customerEdit', changes);
     const { customerName, branchName, address } = changes;
-    const body: WireEnterpriseRequest = {
+    const body = {
       ...{ crmCustomerId, customerName },
       branchName: branchName ?? undefined,
       address: address ?? undefined,
@@ -78,8 +76,7 @@ export class OrderService {
   }
 
   createEnterprise(call: CallContext, enterprise: CreateEnterpriseDto): Promise<EnterpriseDto> {
-    const body: WireEnterpriseRequest = { ...enterprise };
-    return this.upstream.call('createEnterprise', call, { body }, toEnterprise);
+    return this.upstream.call('createEnterprise', call, { body: enterprise }, toEnterprise);
   }
 
   /** Returns all assets of an enterprise for display. All operations share one cached list. `fresh` bypasses the cache. */
@@ -157,10 +154,9 @@ export class OrderService {
     const parts = chunksOf(sent, this.readings.of('maxLocksPerCall') ?? sent.length);
     if (call.dryRun) await this.#showLocks(call.dryRun, call, operation, enterpriseGlobalId, sent);
     // If a later call fails, the status of its locks is `unknown`.
-    const results = await this.#inTurn(parts, (part) => {
-      const body: WireLockRequest = { assetNums: part, operatorIdentity };
-      return this.upstream.call(operation, call, { body }, toLockResults);
-    });
+    const results = await this.#inTurn(parts, (part) =>
+      this.upstream.call(operation, call, { body: { assetNums: part, operatorIdentity } }, toLockResults),
+    );
     return lockResultsOf(assetNums, results, notFound);
   }
 
@@ -175,8 +171,9 @@ export class OrderService {
     const isDisabling = operation === 'disableLocks';
     const kind = isDisabling ? 'lock-disabled' : 'lock-enabled';
     const assets = await ifShown(() => this.wholeAssets(call, enterpriseGlobalId, ['assetNum', 'locked']));
-    // The list may have virtual assets only, so a number that it lacks may be that of a lock.
-    const hasLocks = assets !== undefined && this.readings.of('assetList') === 'all';
+    // The list may have virtual assets only, or a lock without its number, so a number that it lacks may be that of a lock.
+    const hasNums = assets?.every(({ assetNum }) => assetNum !== null) === true;
+    const hasLocks = hasNums && this.readings.of('assetList') === 'all';
     for (const assetNum of assetNums) {
       const asset = assets?.find((each) => each.assetNum === assetNum);
       const isUnknown = asset ? asset.locked === null : !hasLocks;

@@ -1,4 +1,9 @@
-import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { Database } from '../database/database.ts';
 import { SCHEDULE } from '../order-ledger/search-store.ts';
@@ -13,14 +18,14 @@ const MAX_AT_ONCE = 2;
  * a time runs the task.
  */
 @Injectable()
-export class ScheduledOrders implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class ScheduledOrders implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   readonly #worker: TaskWorker;
 
   constructor(database: Database, maintenance: Maintenance, due: DueOrders) {
     this.#worker = new TaskWorker(database, {
       kind: SCHEDULE,
       concurrency: MAX_AT_ONCE,
-      run: ({ name }: TaskHold) => due.place(name),
+      run: ({ name, over }: TaskHold) => due.place(name, over),
       isPaused: () => {
         const isStopped = maintenance.stops('orders');
         if (isStopped) due.stopped();
@@ -31,6 +36,10 @@ export class ScheduledOrders implements OnApplicationBootstrap, BeforeApplicatio
 
   onApplicationBootstrap(): void {
     this.#worker.start();
+  }
+
+  onModuleDestroy(): void {
+    this.#worker.stop();
   }
 
   beforeApplicationShutdown(): Promise<void> {

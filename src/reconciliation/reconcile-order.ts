@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { isMaintenance } from '../maintenance/state/maintenance.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
+import { itemsByEnterprise } from '../order-ledger/items-by-enterprise.ts';
 import {
   type Deletion,
   isSought,
   type LedgerRecord,
   type OrderDetails,
-  type OrderedItem,
   type PlacedItem,
+  sentAt,
 } from '../order-ledger/ledger-record.ts';
 import {
   type Evidence,
@@ -23,15 +24,21 @@ import { Log } from '../observability/log.ts';
 import type { AttemptOutcome } from '../observability/metric-tables.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { inOwnTrace } from '../observability/tracing.ts';
-import { type Holdings, NoUser, PlatformSearch, type SoughtCustomer } from '../upstream/platform-search.ts';
+import { ownCallOf } from '../request/make-call.ts';
+import { type Holdings, NoUser, PlatformSearch, type SearchTerms } from '../upstream/platform-search.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { AttemptStore, type PastAttempt } from './attempt-store.ts';
 
 type Attempt = Pick<PastAttempt, 'result'> & Partial<PastAttempt>;
 
+/** `known` has the contents of assets that were read before a wait of the same attempt. */
+type AttemptTerms = Required<Pick<SearchTerms, 'abandon' | 'known'>>;
+
 /** The most waits of one attempt. The attempts of other orders wait too, because they would ask the same platform. */
 const MAX_WAITS = 10;
 const NOT_NEEDED: Attempt = { result: 'not_needed' };
+/** The results of attempts that did not get the lists. */
+const WITHOUT_LISTS: ReadonlySet<AttemptOutcome> = new Set(['failed', 'no_user', 'unreadable']);
 
 /**
  * Searches the platform for an order that is in doubt, incomplete, or accepted for later. The order succeeded if the platform shows every purchase
@@ -54,25 +61,29 @@ export class OrderReconciler {
    * Fails only if a maintenance stops the search, or if the database has not kept what it found. Such an attempt does not count.
    */
   async reconcile(write: string, abandon: AbortSignal): Promise<boolean> {
+    const terms = { abandon, known: new Map() };
     for (let waits = 0; waits <= MAX_WAITS && !abandon.aborted; waits++) {
-      const { result, waitS } = await this.#try(write, abandon);
+      const { result, waitS } = await this.#try(write, terms, waits === MAX_WAITS);
       if (waitS === 0) return result === 'settled';
       await sleep(waitS * 1_000, undefined, { signal: abandon, ref: false }).catch(() => undefined);
     }
     return false;
   }
 
-  /** `waitS`: for how many seconds the platform wants to be left alone. */
-  async #try(write: string, abandon: AbortSignal): Promise<{ result: AttemptOutcome; waitS: number }> {
+  /** `waitS`: for how many seconds the platform wants to be left alone. The attempt is kept if it does not go on after the wait. */
+  async #try(
+    write: string,
+    terms: AttemptTerms,
+    isLast: boolean,
+  ): Promise<{ result: AttemptOutcome; waitS: number }> {
+    const { abandon } = terms;
     let waitS = 0;
     let before: LedgerRecord | undefined;
     let attempt: Attempt;
     try {
       before = await this.ledger.read(write);
       const record = before;
-      attempt = record
-        ? await inOwnTrace('reconciliation', () => this.#attempt(record, abandon))
-        : NOT_NEEDED;
+      attempt = record ? await inOwnTrace('reconciliation', () => this.#attempt(record, terms)) : NOT_NEEDED;
     } catch (error) {
       if (isMaintenance(error)) throw error;
       const result = error instanceof NoUser ? 'no_user' : 'failed';
@@ -84,16 +95,16 @@ export class OrderReconciler {
     }
     const { result } = attempt;
     this.metrics.count('gateway_order_reconciliation_attempts_total', { result });
-    if (before && result !== 'not_needed' && !abandon.aborted)
+    if (before && result !== 'not_needed' && !abandon.aborted && (waitS === 0 || isLast))
       await this.history.add(before, { at: Date.now(), licenseOrders: [], ...attempt });
     return { result, waitS };
   }
 
-  async #attempt(before: LedgerRecord, abandon: AbortSignal): Promise<Attempt> {
+  async #attempt(before: LedgerRecord, terms: AttemptTerms): Promise<Attempt> {
     const write = before.name;
     const { order } = before.details;
     if (!order || !isSought(before) || !this.platform.possible) return NOT_NEEDED;
-    const places = await this.#places(order, before.submittedAt, abandon);
+    const places = await this.#places(order, sentAt(before), terms);
     // An enterprise that is not known may have what was bought, or what is to be deleted.
     if (!places) return { result: 'not_found' };
     const licenseOrders = places.flatMap(({ found }) => [...found.keys()]);
@@ -105,7 +116,7 @@ export class OrderReconciler {
       );
       return { result: 'placed_twice', licenseOrders };
     }
-    const open = await this.#open(before, order, places, abandon);
+    const open = await this.#open(before, order, places, terms);
     if (open) return { result: open, licenseOrders };
     // The attempt may have taken minutes. Meanwhile an operator may have settled the order, and a caller sent its number again.
     const now = await this.ledger.read(write);
@@ -131,7 +142,7 @@ export class OrderReconciler {
     before: LedgerRecord,
     order: OrderDetails,
     places: readonly Place[],
-    abandon: AbortSignal,
+    terms: AttemptTerms,
   ): Promise<AttemptOutcome | undefined> {
     const isAnyFound = places.some(({ found }) => found.size > 0);
     if (!places.every(({ evidence }) => evidence.kind === 'all'))
@@ -140,7 +151,7 @@ export class OrderReconciler {
     if (deletions.length === 0) return undefined;
     if (!deletions.every(({ deletion }) => deletion.seen)) return 'not_seen';
     const isLeft = ({ deletion, place }: (typeof deletions)[number]) =>
-      !isGone(deletion, place.holdings, order);
+      !isGone(deletion, place.holdings, place.found);
     const left = deletions.filter(isLeft);
     if (left.length > 0) {
       if (left.some(({ place }) => !isReadable(place.holdings))) return 'unreadable';
@@ -150,39 +161,32 @@ export class OrderReconciler {
       const sought = place.deletions.filter((deletion) => mayBeLent(deletion, place.holdings));
       if (sought.length === 0) continue;
       const { user } = order.search ?? {};
-      const locks = await this.platform.lentLocks(place.enterprise, { abandon, user });
-      if (sought.every((deletion) => isInNoLock(deletion, locks, order))) continue;
+      const locks = await this.platform.lentLocks(place.enterprise, { ...terms, user });
+      if (sought.every((deletion) => isInNoLock(deletion, locks, place.found))) continue;
       return isReadable(locks) ? 'not_found' : 'unreadable';
     }
-    // A list may lack something for a moment, so what is gone has to be gone twice.
+    // A list may lack something for a moment, so what is gone has to be gone twice. A list that did not come says nothing.
     const attempts = await this.history.attemptsFor(before).catch(() => []);
-    const last = attempts.at(-1);
+    const last = attempts.findLast(({ result }) => !WITHOUT_LISTS.has(result));
     return last?.result === 'gone_once' ? undefined : 'gone_once';
   }
 
   /** Returns the enterprises of the order with what they have; undefined where one of them is not known. */
   async #places(
     order: OrderDetails,
-    submittedAt: number,
-    abandon: AbortSignal,
+    sent: number,
+    { abandon, known }: AttemptTerms,
   ): Promise<Place[] | undefined> {
-    const items = new Map<string, OrderedItem[]>();
-    const known = new Map<string, Promise<string | undefined>>();
-    for (const item of order.ordered) {
-      const { sequence, enterpriseGlobalId } = item;
-      const customer = this.#customerOf(order, sequence);
-      const key = JSON.stringify(customer);
-      if (enterpriseGlobalId === null && customer && !known.has(key))
-        known.set(key, this.platform.enterpriseOf(order.channelCode, customer, abandon));
-      const enterprise = enterpriseGlobalId ?? (await known.get(key));
-      if (enterprise === undefined) return undefined;
-      items.set(enterprise, [...(items.get(enterprise) ?? []), item]);
-    }
+    const items = await itemsByEnterprise(order, order.ordered, (customer) =>
+      // Each call asks whether a maintenance stops it.
+      this.platform.enterpriseOf(ownCallOf('reconciliation', { abandon }), order.channelCode, customer),
+    );
+    if (!items) return undefined;
     const places: Place[] = [];
     const { purchases, deletions, user } = order.search ?? {};
     for (const [enterprise, own] of items) {
-      const holdings = await this.platform.holdings(enterprise, { abandon, user });
-      const found = ordersIn(holdings, order, submittedAt);
+      const holdings = await this.platform.holdings(enterprise, { abandon, user, known });
+      const found = ordersIn(holdings, order, sent);
       const bought = own
         .filter(({ orderType }) => orderType === 'new_buy')
         .map(({ sequence }) => ({ sequence, bought: purchases?.[sequence] }));
@@ -196,14 +200,6 @@ export class OrderReconciler {
       });
     }
     return places;
-  }
-
-  /** Returns the customer that the order names, or that the platform named in its response; undefined where neither named one. */
-  #customerOf({ search, items }: OrderDetails, sequence: number): SoughtCustomer | undefined {
-    const { customerId, channelCustomerId } = search?.customers?.[sequence] ?? {};
-    const named = items.find((item) => item.sequence === sequence)?.customerId ?? undefined;
-    if (customerId === undefined && named === undefined && channelCustomerId === undefined) return undefined;
-    return { customerId: customerId ?? named, channelCustomerId };
   }
 }
 

@@ -1,4 +1,9 @@
-import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { isMaintenance, Maintenance } from '../maintenance/state/maintenance.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
@@ -22,7 +27,7 @@ const STOPPED_MS = 1_000;
  * that moves an order into such a state adds its task, and one replica at a time has the task.
  */
 @Injectable()
-export class ReconciliationJob implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class ReconciliationJob implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   readonly #worker: TaskWorker;
   #endPoll: (() => void) | undefined;
   #scannedAt = -Infinity;
@@ -48,9 +53,13 @@ export class ReconciliationJob implements OnApplicationBootstrap, BeforeApplicat
     this.#endPoll = poll('reconciliation', this.times.scan, () => this.#tick());
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  onModuleDestroy(): void {
     this.#endPoll?.();
-    await this.#worker.close();
+    this.#worker.stop();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.#worker.close();
   }
 
   /** Resolves to the ms until the next attempt; undefined: the order is settled, or being sent again. */
@@ -59,11 +68,12 @@ export class ReconciliationJob implements OnApplicationBootstrap, BeforeApplicat
       const record = await this.ledger.read(name);
       if (!record || !SOUGHT.has(record.state)) return undefined;
       const sent = sentAt(record);
+      const now = await this.database.clock();
       // A task is due at once when it is added, which is earlier than the first attempt.
-      const isDue = this.times.next(sent, sent) <= Date.now();
+      const isDue = this.times.next(sent, sent) <= now();
       if (isDue && isSought(record) && (await this.reconciler.reconcile(name, over))) return undefined;
-      const now = Date.now();
-      return this.times.next(sent, now) - now;
+      const at = now();
+      return this.times.next(sent, at) - at;
     } catch (error) {
       if (isMaintenance(error)) return STOPPED_MS;
       if (!(error instanceof DatabaseUnavailable)) throw error;
