@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type EstateRow, estateRows, type HeldAsset, isListed } from './estate-row.ts';
 
+/** The time for which writes of the gateway stay noted. It is longer than the longest `ESTATE_REFRESH`, after which their changes are read. */
+export const NOTES_KEPT_MS = 14 * 86_400_000;
+
 /** A change of a row between two readings. It becomes an event, unless a write through the gateway made it. */
 export interface EstateChange {
   readonly what: 'added' | 'removed' | 'changed';
@@ -55,6 +58,9 @@ export interface Comparison {
   readonly enterprise: string;
   /** The time of the enterprise's previous reading; null: this is the first one. */
   readonly since: number | null;
+  /** The time of the previous lists. They are kept also where the products of an asset do not come. */
+  readonly listedAt: number;
+  readonly startedAt: number;
   /** What the copy had. Undefined stands for an asset that no key of the gateway opens. */
   readonly before: ReadonlyMap<string, HeldAsset | undefined>;
   /** A user was shown what the copy had. */
@@ -71,7 +77,7 @@ export function makesEvents({ since, before, wasShown }: Comparison, { asset }: 
   return since !== null && isComparable;
 }
 
-/** Returns {@link changesOf} the asset if events tell them. */
+/** Returns {@link changesOf} the asset if events tell them, without those that a write may have made whose note is forgotten. */
 export function changesIn(
   comparison: Comparison,
   old: HeldAsset | undefined,
@@ -79,7 +85,11 @@ export function changesIn(
 ): EstateChange[] {
   const held = now ?? old;
   if (!held || !makesEvents(comparison, held)) return [];
-  return changesOf(comparison.enterprise, old, now, comparison.since ?? 0);
+  const { enterprise, since, listedAt, startedAt } = comparison;
+  const isKnown = old !== undefined && !old.isNew;
+  return changesOf(enterprise, old, now, since ?? 0).filter(
+    (change) => (isKnown ? change.since : listedAt) >= startedAt - NOTES_KEPT_MS,
+  );
 }
 
 /** Returns the ids by which a write may have named the asset, or one of its products. */

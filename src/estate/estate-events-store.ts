@@ -20,7 +20,7 @@ import { eventWrites, type NewEvent } from '../events/log/event-store.ts';
 import type { LoggedMove } from '../events/log/move-log.ts';
 import type { EstateRowDto } from './estate.dto.ts';
 import { toRow } from './estate.mapper.ts';
-import type { EstateChange } from './estate-changes.ts';
+import { type EstateChange, NOTES_KEPT_MS } from './estate-changes.ts';
 import { type EstateRow, estateRows } from './estate-row.ts';
 import { keysOf, openAsset } from './sealed-assets.ts';
 
@@ -42,8 +42,9 @@ const NOTE = sql`
 const WRITTEN = sql`
   SELECT key, until_at AS "until" FROM estate_written
   WHERE platform = :platform AND ${amongTexts(sql`key`, sql`:keys`)}`;
-const FORGET_WRITTEN = sql`DELETE FROM estate_written WHERE platform = :platform AND until_at < (SELECT ${NOW}) - :keptMs`;
-const FORGET_TOLD = sql`DELETE FROM estate_told WHERE platform = :platform AND ends_at < (SELECT ${NOW})`;
+/** By the clock of the database and by that of this process: one that is ahead for a while must not delete what is still needed. */
+const FORGET_WRITTEN = sql`DELETE FROM estate_written WHERE platform = :platform AND until_at < (SELECT ${NOW}) - :keptMs AND until_at < :now - :keptMs`;
+const FORGET_TOLD = sql`DELETE FROM estate_told WHERE platform = :platform AND ends_at < (SELECT ${NOW}) AND ends_at < :now`;
 
 /** Notes the hashed ids that writes through the gateway named, each with the ms in which its write may act: such changes make no events. */
 export const noteWrites: Step<ReadonlyMap<string, number>, undefined> = {
@@ -115,14 +116,21 @@ function endings(condition: Sql): Sql {
     sql`FROM ${DISTANCE} CROSS JOIN estate_rows AS own WHERE own.platform = :platform AND ${condition} AND ${IS_ENDING}`,
   );
 }
-/** Finds the endings that have no event yet. The event of an asset without products also counts for the products that replace its row. */
+/** The columns of an ending, in the order in which endings are looked at. */
+const ENDING = sql`own.enterprise, own.asset_id, own.row_key, own.ends_at, distances.days`;
+const LAST = sql`CAST(:enterprise AS text), CAST(:assetId AS text), CAST(:rowKey AS text), CAST(:endsAt AS bigint), CAST(:days AS bigint)`;
+/**
+ * Finds the first endings after the last one that have no event yet. The event of an asset without products also counts for the products that
+ * replace its row.
+ */
 const DUE = sql`
-  SELECT own.enterprise, own.asset_id, own.row_key, own.ends_at, distances.days ${endings(sql`own.in_use = 1`)}
+  SELECT ${ENDING} ${endings(sql`own.in_use = 1`)}
+    AND (${ENDING}) > (${LAST})
     AND NOT EXISTS (SELECT 1 FROM estate_told AS told WHERE told.platform = :platform AND told.enterprise = own.enterprise
       AND told.asset_id = own.asset_id AND told.row_key IN (own.row_key, '') AND told.ends_at = own.ends_at AND told.days = distances.days)
     AND EXISTS (SELECT 1 FROM estate_enterprises AS one
       WHERE one.platform = :platform AND one.enterprise = own.enterprise AND one.seen_at IS NOT NULL)
-  LIMIT :most`;
+  ORDER BY ${ENDING} LIMIT :most`;
 const OF_DUE = sql`
   FROM estate_assets AS asset WHERE asset.platform = :platform AND asset.enterprise = due.enterprise AND asset.asset_id = due.asset_id`;
 /** As many of them as one read may return, with the details of their assets. */
@@ -131,7 +139,7 @@ const FIRST_DUE = sql`
   FROM ${firstBytes(
     sql`SELECT due.*, (SELECT octet_length(details) ${OF_DUE}) AS size FROM (${DUE}) AS due`,
     columnNames(TOLD),
-  )} AS due`;
+  )} AS due ORDER BY ${columnNames(TOLD)}`;
 // If another process has told one of these rows, the step runs again.
 const TELL = sql`
   INSERT INTO estate_told (platform, ${columnNames(TOLD)})
@@ -142,19 +150,31 @@ const TELL_NOBODY = sql`
   ORDER BY own.asset_id, own.row_key, own.ends_at, distances.days
   ON CONFLICT DO NOTHING`;
 
-/** Marks the endings of an enterprise as told. Runs at the end of its first reading, which makes no events. */
+/** Marks the endings of an enterprise as told, however late their events are. Runs at the end of its first reading, which makes no events. */
 export function tellNobody(enterprise: string): Query {
-  return TELL_NOBODY.with({ enterprise, distances: distancesBy(LATE_MS) });
+  return TELL_NOBODY.with({ enterprise, distances: distancesBy(Infinity) });
 }
 
-/** Makes the events of endings. Its input is the longest delay that an event may have. Resolves to the number of rows with a new event. */
-const tellEndings = (texts: SealedTexts): Step<number, number> => ({
+type Ending = { enterprise: string; assetId: string; rowKey: string; endsAt: number; days: number };
+/** The telling starts here: no ending comes before it. */
+const BEFORE_ALL: Ending = { enterprise: '', assetId: '', rowKey: '', endsAt: 0, days: 0 };
+
+interface Telling {
+  /** The longest delay that an event may have. */
+  readonly lateMs: number;
+  /** The last ending that was looked at. */
+  readonly after: Ending;
+}
+
+/** Makes the events of the next endings. Resolves to the last ending that it looked at; undefined: there is none after `after`. */
+const tellEndings = (texts: SealedTexts): Step<Telling, Ending | undefined> => ({
   name: 'tell endings of the estate',
   pastLoss: true,
-  look: ([lateMs]) => [FIRST_DUE.with({ distances: distancesBy(lateMs), most: MAX_TOLD })],
+  look: ([{ lateMs, after }]) => [
+    FIRST_DUE.with({ ...after, distances: distancesBy(lateMs), most: MAX_TOLD }),
+  ],
   decide: (_, [found], now) => {
-    type Due = { enterprise: string; assetId: string; rowKey: string; endsAt: number; details: string };
-    const due = rowsAs<Due & { days: number }>(found);
+    const due = rowsAs<Ending & { details: string }>(found);
     // The end of an asset that cannot be opened is told when the asset was read again.
     const opened = due.flatMap(({ details, ...each }) => {
       const held = openAsset(texts, each.enterprise, details);
@@ -171,7 +191,7 @@ const tellEndings = (texts: SealedTexts): Step<number, number> => ({
     const told = opened.map(({ each }) => each);
     return {
       writes: [...(told.length > 0 ? [TELL.with({ told })] : []), ...eventWrites(events)],
-      results: () => [told.length],
+      results: () => [due.at(-1)],
     };
   },
 });
@@ -182,18 +202,26 @@ const OLDER = sql`
 const NOTE_TOLD = sql`
   INSERT INTO estate_turns (platform, next_at, version, told_at) VALUES (:platform, 0, 0, ${NOW})
   ON CONFLICT (platform) DO UPDATE SET told_at = ${NOW}`;
-const END_TELLING: Step<undefined, undefined> = {
+/** Ends a telling. The input is the time of this process: nothing is deleted that one of the two clocks still needs. */
+const END_TELLING: Step<number, undefined> = {
   name: 'end the telling of the estate',
   repeatable: true,
-  decide: () => ({
-    writes: [NOTE_TOLD.with(), FORGET_WRITTEN.with({ keptMs: 7 * DAY_MS }), FORGET_TOLD.with()],
-  }),
+  decide: (times) => {
+    const now = Math.min(...times);
+    return {
+      writes: [
+        NOTE_TOLD.with(),
+        FORGET_WRITTEN.with({ keptMs: NOTES_KEPT_MS, now }),
+        FORGET_TOLD.with({ now }),
+      ],
+    };
+  },
 };
 
 /** Makes the events of endings, and opens the events of the estate. */
 @Injectable()
 export class EstateEvents {
-  readonly #tellEndings: Step<number, number>;
+  readonly #tellEndings: Step<Telling, Ending | undefined>;
 
   constructor(
     private readonly database: Database,
@@ -212,8 +240,10 @@ export class EstateEvents {
     const lateMs = Math.max(LATE_MS, Date.now() - toldAt);
     const mayWait = lateMs > LATE_MS && performance.now() < DAY_MS;
     if (mayWait && (await this.database.read(OLDER.with({ toldAt }))).length > 0) return;
-    while ((await this.database.step(this.#tellEndings, lateMs)) > 0);
-    await this.database.step(END_TELLING, undefined);
+    let after: Ending | undefined = BEFORE_ALL;
+    // An ending whose asset cannot be opened stays without an event, and must not keep back the endings after it.
+    while (after) after = await this.database.step(this.#tellEndings, { lateMs, after });
+    await this.database.step(END_TELLING, Date.now());
   }
 
   /** Returns the row of an event; undefined where no key of the gateway opens it. */

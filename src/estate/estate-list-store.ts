@@ -78,22 +78,21 @@ export class EstateListStore {
     offset: number,
     count: number,
   ): Promise<{ readonly found: readonly EstateRow[]; readonly total: number }> {
-    const [condition, version] = await Promise.all([this.#conditionOf(query), this.#version()]);
+    const condition = await this.#conditionOf(query);
+    const version = await this.#version();
     const list = `${version} ${idOf(condition.parameters)}`;
     const last = this.#places.get(`${offset} ${order} ${list}`);
-    const counting = this.#total(condition, list);
+    // One read runs after the other, so that a page never uses two of the few connections.
+    const total = await this.#total(condition, list);
+    if (offset >= total) return { found: [], total };
     if (!last && offset > count) {
-      const total = await counting;
       // A page of the second half is read from the end, which is nearer.
-      const isFar = offset > total / 2 && offset < total;
+      const isFar = offset > total / 2;
       const from = { count: Math.min(count, total - offset), offset: Math.max(0, total - offset - count) };
       const back = order.startsWith('-') ? (order.slice(1) as EstateOrder) : (`-${order}` as EstateOrder);
       if (isFar) return { found: (await this.#part(condition, back, from)).found.toReversed(), total };
     }
-    const [total, { found, last: end }] = await Promise.all([
-      counting,
-      this.#part(condition, order, { count, ...(last ?? { offset }) }),
-    ]);
+    const { found, last: end } = await this.#part(condition, order, { count, ...(last ?? { offset }) });
     if (end) this.#places.set(`${offset + count} ${order} ${list}`, end);
     return { found, total };
   }
@@ -230,7 +229,9 @@ export class EstateListStore {
 
   async #conditionOf({ find, ...query }: WantedRows): Promise<Condition> {
     if (find === undefined) return conditionOf(query);
-    const hashes = keysOf(this.texts, find);
+    // The copy has the ids as the platform sends them, and a keyboard makes the letters with marks of one form.
+    const forms = new Set([find, find.normalize('NFC'), find.normalize('NFD')]);
+    const hashes = [...forms].flatMap((form) => keysOf(this.texts, form));
     const found = await this.#read<FoundKey>(FOUND, {
       keys: hashes,
       most: MAX_FOUND,

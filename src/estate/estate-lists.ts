@@ -47,13 +47,10 @@ export class EstateLists {
     private readonly readings: PlatformReadings,
   ) {}
 
-  /** Calls order #8, then member #6, #8 and #5. Rejects where one of the lists did not come whole. */
+  /** Calls order #8, then member #6, #8 and #5, and order #8 once more if assets came meanwhile. Rejects where one of the lists did not come whole. */
   async read(enterpriseGlobalId: string, call: CallContext): Promise<ReadLists> {
     const ids = { enterpriseGlobalId };
-    const { timestampUnit: unit, nullIsEmpty } = this.readings;
-    const assets = await this.platform.read('listAssets', call, { ids }, (data, notes) =>
-      wholeItems(toCameAssets(data, unit, nullIsEmpty, notes), ['assetNum']),
-    );
+    const assets = await this.#assets(call, ids);
     // Some platforms list an asset twice.
     const listed = new Map(assets.map((asset) => [asset.assetId, asset]));
     const withoutUser = (assetsOnly: string) => ({
@@ -70,7 +67,14 @@ export class EstateLists {
       return withoutUser(unreadReasonOf(error));
     }
     const byId = new Map(holders.map((each) => [each.assetId, each]));
-    const others = holders.filter(({ assetId }) => !listed.has(assetId));
+    let others = holders.filter(({ assetId }) => !listed.has(assetId));
+    // An asset may have come after the first list. Without its own list its row would lack its end.
+    if (others.length > 0 && this.readings.of('assetList') !== 'virtual') {
+      const lacking = new Set(others.map(({ assetId }) => assetId));
+      for (const asset of await this.#assets(call, ids))
+        if (lacking.delete(asset.assetId)) listed.set(asset.assetId, asset);
+      others = others.filter(({ assetId }) => lacking.has(assetId));
+    }
     const all = [
       ...[...listed.values()].map((asset) => joined(asset, byId.get(asset.assetId))),
       // Some platforms list virtual assets only: reading `assetList`.
@@ -114,6 +118,13 @@ export class EstateLists {
       if (isAboutOneAsset(error)) return undefined;
       throw error;
     }
+  }
+
+  #assets(call: CallContext, ids: { enterpriseGlobalId: string }): Promise<readonly AssetDto[]> {
+    const { timestampUnit: unit, nullIsEmpty } = this.readings;
+    return this.platform.read('listAssets', call, { ids }, (data, notes) =>
+      wholeItems(toCameAssets(data, unit, nullIsEmpty, notes), ['assetNum']),
+    );
   }
 
   async #holders(call: CallContext, ids: { enterpriseGlobalId: string }): Promise<Holder[]> {

@@ -6,7 +6,7 @@ import { pagePart } from '../operation/page-parts.ts';
 import { contentTypeOf, SCRIPT_POLICY } from '../operation/static-content.ts';
 import { shippedFile } from '../shared/shipped-file.ts';
 
-const OWN = ['estate.css', 'estate.js', 'picture.js', 'api.js'];
+const OWN = ['estate.css', 'estate.js', 'picture.js'];
 const PARTS = ['base.css', 'dom.js', 'format.js', 'icon.svg', 'credential.js'];
 
 /** Serves `/estate`, a page that asks for the reader's key and calls the API with it. */

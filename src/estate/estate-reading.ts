@@ -14,9 +14,9 @@ import { changesIn, type Comparison, makesEvents } from './estate-changes.ts';
 import { EstateDirectory } from './estate-directory.ts';
 import { EstatePlatform } from './estate-platform.ts';
 import { EstateLists, type ReadAsset, type ReadLists, unreadReasonOf } from './estate-lists.ts';
-import { type EstateProduct, type HeldAsset, isListed } from './estate-row.ts';
+import { type EstateProduct, type HeldAsset, isListed, needsProducts } from './estate-row.ts';
 import { EstateRowsStore, type KnownEnterprise, LEFT } from './estate-rows-store.ts';
-import { BY_WRITE, type Change, FIRST_MS } from './estate-steps-store.ts';
+import { BY_WRITE, type Change, FIRST_MS, ONE_WRITTEN_MS } from './estate-steps-store.ts';
 
 const DAY_MS = 86_400_000;
 /** An enterprise whose reading failed is read again after this time, or after the usual time if that is shorter. */
@@ -168,12 +168,14 @@ export class EstateReading {
     const opened = [...before.values()].filter((each) => each !== undefined);
     const wasShown =
       known.state === 'whole' || opened.some(({ read, asset }) => read !== null || asset.lent !== null);
-    const reading: Reading = { enterprise: hold.name, since, before, wasShown, hold, known, call, isWhole };
+    const listedAt = opened.reduce((last, { seenAt }) => Math.max(last, seenAt), since ?? 0);
+    const comparison: Comparison = { enterprise: hold.name, since, listedAt, startedAt, before, wasShown };
+    const reading: Reading = { ...comparison, hold, known, call, isWhole };
     const assets = now.map((each): FoundAsset => {
       const { assetId } = each.asset;
       const old = before.get(assetId);
       const askedAt = Math.max(known.askedAt, written?.get(assetId) ?? -Infinity);
-      const isOpen = isWhole && needsProducts(each, startedAt, askedAt);
+      const isOpen = isWhole && needsProducts(each, startedAt, askedAt, this.#refreshMs);
       // A new asset makes events when its products have been read.
       const isNew = isOpen && (old ? old.isNew : makesEvents(reading, each));
       const isWaiting = isOpen && !old && (isNew || before.has(assetId));
@@ -196,13 +198,23 @@ export class EstateReading {
     return this.#refreshMs;
   }
 
+  /**
+   * Whether another enterprise has to be read first, or this one anew: the lists of a long reading lack what a write has changed since. If an
+   * asset has no `updatedAt`, a new reading reads its products again, and might never end where writes go on.
+   */
+  async #mustGiveWay({ known, startedAt }: Reading, open: readonly HeldAsset[]): Promise<boolean> {
+    if (await this.store.isAsked()) return true;
+    const isLong = known.now() - startedAt >= ONE_WRITTEN_MS;
+    return isLong && open.every(({ asset }) => asset.updatedAt !== null) && this.store.isWritten(known);
+  }
+
   /** Resolves to undefined if the reading stopped for an enterprise that has to be read first. An asset that fails stops no other asset. */
   async #readProducts(reading: Reading, open: readonly HeldAsset[]): Promise<Missing | undefined> {
     const { hold, call, known } = reading;
     let [count, failures] = [0, 0];
     let why = 'getAssetProducts: did not come whole';
     for (const [index, held] of open.entries()) {
-      if (index >= MIN_ASSETS && (await this.store.isAsked())) return undefined;
+      if (index >= MIN_ASSETS && (await this.#mustGiveWay(reading, open))) return undefined;
       const at = known.now();
       let products: readonly EstateProduct[] | undefined;
       try {
@@ -310,13 +322,4 @@ function byAge(one: HeldAsset, other: HeldAsset): number {
 
 function askedAtOf({ read, failedAt = 0 }: HeldAsset): number {
   return Math.max(read?.at ?? 0, failedAt);
-}
-
-/**
- * Products are read again when the `updatedAt` of their asset has changed or is not shown, once a day, and after `askedAt`: when a caller
- * asked for it, or a write through the gateway named the asset. A product may change without a change of its asset.
- */
-function needsProducts({ asset, read }: HeldAsset, now: number, askedAt: number): boolean {
-  if (!read || asset.updatedAt === null || asset.updatedAt !== read.updatedAt) return true;
-  return now - read.at >= DAY_MS || read.at < askedAt;
 }

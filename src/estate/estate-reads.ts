@@ -15,6 +15,7 @@ const LOOK_MS = 20_000;
 const MAX_ASSETS = 5_000;
 
 interface Shown {
+  /** The time of the list (performance.now). */
   readonly at: number;
   readonly data: readonly unknown[];
 }
@@ -42,7 +43,7 @@ export class EstateReads implements OnApplicationBootstrap, OnApplicationShutdow
   onApplicationBootstrap(): void {
     if (this.config.refreshMs === undefined) return;
     this.upstream.served.onAssets((enterprise, data) =>
-      this.#shown.set(enterprise, { at: Date.now(), data }),
+      this.#shown.set(enterprise, { at: performance.now(), data }),
     );
     this.#endPoll = poll('reads of the estate', LOOK_MS, () => this.#look());
   }
@@ -60,11 +61,14 @@ export class EstateReads implements OnApplicationBootstrap, OnApplicationShutdow
         await this.store.want([enterprise], 'written').catch(() => undefined);
   }
 
-  async #isOther(enterprise: string, { at, data }: Shown): Promise<boolean> {
+  async #isOther(enterprise: string, { at: shownAt, data }: Shown): Promise<boolean> {
     const known = await this.store.enterprise(enterprise);
     // A reading that has failed is tried again in its own time.
     const isRead = known?.state === 'whole' || known?.state === 'assets-only';
-    if (!isRead || (known.seenAt ?? 0) >= at) return false;
+    if (!isRead) return false;
+    // The times of readings are those of the database, whose clock may differ from that of this process.
+    const at = known.now() - (performance.now() - shownAt);
+    if ((known.seenAt ?? 0) >= at) return false;
     const { timestampUnit, nullIsEmpty } = this.readings;
     const listed = wholeItems(toCameAssets(data, timestampUnit, nullIsEmpty), ['assetNum']);
     const assets = new Map(listed.map((asset) => [asset.assetId, asset]));

@@ -8,6 +8,8 @@ export const estateStates = enumeration(
 );
 export type EstateState = WordOf<typeof estateStates>;
 
+const DAY_MS = 86_400_000;
+
 /** An enterprise of the copy, and how its last reading ended. Times are in ms since the epoch. */
 export interface EstateEnterprise {
   readonly enterpriseGlobalId: string;
@@ -64,6 +66,21 @@ export interface HeldAsset {
   readonly accounts: readonly string[];
   /** True if the asset is newer than the first reading of its enterprise and has no event yet. */
   readonly isNew: boolean;
+}
+
+/**
+ * Products are read again when the `updatedAt` of their asset has changed or is not shown, once a day, and after `askedAt`: when a caller
+ * asked for it, or a write through the gateway named the asset. A product may change without a change of its asset. Once a day: by the reading
+ * that is nearest to a day after the last time.
+ */
+export function needsProducts(
+  { asset, read }: HeldAsset,
+  now: number,
+  askedAt: number,
+  refreshMs: number,
+): boolean {
+  if (!read || asset.updatedAt === null || asset.updatedAt !== read.updatedAt) return true;
+  return now - read.at >= DAY_MS - Math.min(refreshMs, DAY_MS) / 2 || read.at < askedAt;
 }
 
 /** One row of the copy: a product on an asset, or an asset without products. */

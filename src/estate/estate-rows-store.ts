@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { clockFrom } from '../database/clock-from.ts';
 import { firstBytes } from '../database/bounded-reads.ts';
 import { Database } from '../database/database.ts';
 import { SealedTexts } from '../database/sealed-texts.ts';
@@ -31,10 +32,16 @@ const MAX_READ = 1_000;
 /** The number of assets for which noted writes are looked up at once. */
 const ASSETS_PER_LOOK = 100;
 
+/** How often the task that reads the enterprise was added. */
+const CALLS = sql`
+  coalesce((SELECT calls FROM tasks WHERE tasks.platform = :platform AND tasks.kind = :kind AND tasks.name = :enterprise), 0)`;
 const ONE = sql`
   SELECT state, reason, seen_at AS "seenAt", asked_at AS "askedAt", CASE WHEN abs(${NOW} - coalesce(seen_at, 0)) < :justMs THEN 1 ELSE 0 END AS just,
-    ${NOW} AS now
+    ${NOW} AS now, ${CALLS} AS calls
   FROM estate_enterprises WHERE ${OF_ENTERPRISE}`;
+/** A refresh is not counted: it has all products read again, so a reading that began anew for it might never end. */
+const WRITTEN_SINCE = sql`
+  SELECT 1 AS written FROM estate_enterprises WHERE ${OF_ENTERPRISE} AND asked_at = :askedAt AND ${CALLS} > :calls`;
 const ASSETS = sql`
   SELECT id, (SELECT details FROM estate_assets WHERE ${OF_ENTERPRISE} AND asset_id = id) AS details
   FROM ${firstBytes(
@@ -91,6 +98,8 @@ const LOSE_KEYS: Step<readonly string[], undefined> = {
  */
 export interface KnownEnterprise extends EstateEnterprise {
   readonly askedAt: number;
+  /** How often a reading of it was asked for. */
+  readonly calls: number;
   /** True if its last reading is too recent for a write to have it read again at once. */
   readonly isJustRead: boolean;
   /** Returns the time of the database, with which the times of readings and of noted writes are compared. */
@@ -170,22 +179,26 @@ export class EstateRowsStore {
   }
 
   async enterprise(enterpriseGlobalId: string): Promise<KnownEnterprise | undefined> {
-    type Row = Record<'seenAt' | 'askedAt' | 'just' | 'now', number> & {
+    type Row = Record<'seenAt' | 'askedAt' | 'just' | 'now' | 'calls', number> & {
       state: EstateState;
       reason: string | null;
     };
-    const one = ONE.with({ enterprise: enterpriseGlobalId, justMs: ONE_WRITTEN_MS });
+    const one = ONE.with({ enterprise: enterpriseGlobalId, justMs: ONE_WRITTEN_MS, kind: ESTATE });
     const [row] = await this.database.read<Row>(one);
     if (!row) return undefined;
     const { just, now: then, ...known } = row;
-    const askedAt = performance.now();
-    const now = () => then + Math.floor(performance.now() - askedAt);
-    return { ...known, enterpriseGlobalId, isJustRead: just === 1, now };
+    return { ...known, enterpriseGlobalId, isJustRead: just === 1, now: clockFrom(then) };
   }
 
   /** Whether an enterprise waits that is to be read before others. */
   async isAsked(): Promise<boolean> {
     return (await this.database.read(isDue(ESTATE, -FIRST_MS))).length > 0;
+  }
+
+  /** Whether a write has named the enterprise since it was looked up, and no caller has asked for a refresh. */
+  async isWritten({ enterpriseGlobalId: enterprise, askedAt, calls }: KnownEnterprise): Promise<boolean> {
+    const query = WRITTEN_SINCE.with({ enterprise, askedAt, calls, kind: ESTATE });
+    return (await this.database.read(query)).length > 0;
   }
 
   /** Returns all assets of an enterprise. Undefined stands for an asset that no key of the gateway opens. */

@@ -3,16 +3,27 @@ import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap
 import { EstateConfig } from '../config/app-config.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Generations } from '../read-cache/read-keys.ts';
+import { chunksOf } from '../shared/chunks-of.ts';
 import { inBackground } from '../shared/edge.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { allAssetsOf, orderIn } from './estate-changes.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 
 const DAY_MS = 86_400_000;
-/** The names of the fields of the platform's requests, and of records of orders, that contain ids, or numbers of assets and orders. */
-const IDS = /(?:I[dD]|Num|No|(?:add|delete)Asset)s?$|^borrowedUsbKey$/;
+/**
+ * The fields of the platform's requests, and of records of orders, that name assets, members and licence orders. For bound callers each of them
+ * was looked up. A label of the caller's own, such as `crmProductId`, may be equal to the id of something that another caller has.
+ */
+const IDS: ReadonlySet<string> = new Set([
+  ...['assetId', 'assetIDs', 'assetNos', 'assetNums', 'addAssets', 'deleteAssets', 'borrowedUsbKey'],
+  ...['memberGlobalId', 'srcLicenseOrderId', 'licenseOrderId'],
+]);
 /** The most ids, and the most enterprises, that wait for the database. */
 const MAX_IDS = 10_000;
+/** The most ids that one write notes, so that a long write leaves space for others. Events may tell the changes of what it named beyond. */
+const MAX_OF_WRITE = 5_000;
+/** The number of ids that are hashed in one turn of the event loop, and noted in one step. */
+const NOTED_AT_ONCE = 500;
 /** The time after which notes are written again that the database did not take. */
 const AGAIN_MS = 2_000;
 
@@ -37,8 +48,9 @@ export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationSh
     if (this.config.refreshMs === undefined) return;
     this.upstream.onWrite(({ ids, body, mayBeAccepted }) => this.#add({ ids, body }, mayBeAccepted));
     this.generations.onWrite((enterprises, order) => {
-      for (const each of enterprises) if (this.#written.size < MAX_IDS) this.#written.add(each);
-      this.#add({ order }, true);
+      for (const each of enterprises) this.#want(each);
+      if (order) this.#add(withoutSettled(order), true);
+      else this.#note();
     });
   }
 
@@ -50,8 +62,12 @@ export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationSh
   #add(named: object, mayBeAccepted: boolean): void {
     const { ids, isLater } = idsIn(named);
     const forMs = isLater && mayBeAccepted ? DAY_MS : 0;
-    for (const id of ids) this.#name(id, forMs);
+    for (const id of ids.slice(0, MAX_OF_WRITE)) this.#name(id, forMs);
     this.#note();
+  }
+
+  #want(enterprise: string): void {
+    if (this.#written.size < MAX_IDS) this.#written.add(enterprise);
   }
 
   #name(id: string, forMs: number): void {
@@ -73,12 +89,12 @@ export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationSh
       this.#written.clear();
       try {
         // The ids come first: a reading that finds the change has to know them.
-        await this.store.note(named);
+        for (const some of chunksOf(named, NOTED_AT_ONCE)) await this.store.note(some);
         await this.store.want(written, 'written');
       } catch (error) {
-        if (!(error instanceof DatabaseUnavailable) || !error.isAway) continue;
+        if (!(error instanceof DatabaseUnavailable)) continue;
         for (const [id, forMs] of named) this.#name(id, forMs);
-        for (const each of written) this.#written.add(each);
+        for (const each of written) this.#want(each);
         const { signal } = this.#closing;
         await sleep(AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
         if (signal.aborted) break;
@@ -86,6 +102,12 @@ export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationSh
     }
     this.#isNoting = false;
   }
+}
+
+/** The licence orders that an operator has named in a settlement were not looked up. */
+function withoutSettled(order: object): object {
+  const { settlement, ...known } = order as { readonly settlement?: object };
+  return settlement ? { ...known, items: [] } : order;
 }
 
 /** `isLater`: the platform may carry the write out later, so that it changes things after its response. */
@@ -110,7 +132,7 @@ function idsIn(named: object): { readonly ids: readonly string[]; readonly isLat
     else if (typeof value !== 'string' || value === '') return;
     else if (field === 'enterpriseGlobalId' || field === 'enterprises') enterprises.add(value);
     else if (field === 'channelOrderId') orders.add(value);
-    else if (IDS.test(field)) ids.add(value);
+    else if (IDS.has(field)) ids.add(value);
   };
   look(named);
   for (const number of orders) {

@@ -78,7 +78,11 @@ export class EstateController {
         () => this.callers.grantsNow(raw, SCOPE),
         ({ enterpriseGlobalId }) => enterpriseGlobalId,
       );
-      return rowStream<EstateRowDto>(CSV, COLUMNS, granted, 'text');
+      return rowStream<EstateRowDto>(
+        { accept: CSV, cells: 'text', requestId: call.requestId },
+        COLUMNS,
+        granted,
+      );
     }
     const { page, incomplete } = await this.estate.list(query, call);
     tell(reply, incomplete);

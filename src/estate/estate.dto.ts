@@ -4,7 +4,7 @@ import { Count, OpenWord, Time } from '../operation/response-fields.ts';
 import { Names, NotAll } from '../tenancy/names.ts';
 import { type LicenseType, licenseTypes } from '../upstream/wire/words.ts';
 import { FlagParameter, LaterThan, TimestampParameter } from '../validation/scalar-rules.ts';
-import { Identifier, OneOf, Optional, PathId, rule, Text } from '../validation/rules.ts';
+import { ExactText, Identifier, OneOf, Optional, PathId, rule, Trimmed } from '../validation/rules.ts';
 import { type EstateOrder, estateOrders } from './estate-filters-store.ts';
 import { type EstateState, estateStates } from './estate-row.ts';
 
@@ -61,7 +61,8 @@ export class ListEstateQuery extends PageQuery {
   memberGlobalId?: string;
 
   @Optional()
-  @Text(
+  @Trimmed()
+  @ExactText(
     {
       description:
         'Exactly an asset number, asset id, account (with or without what the platform appends), order number, licence order id, `crmProductId` or `customerId`, in any case of letters',

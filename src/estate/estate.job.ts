@@ -1,4 +1,9 @@
-import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { EstateConfig } from '../config/app-config.ts';
 import { Database } from '../database/database.ts';
 import { poll } from '../kit/poll/poll.ts';
@@ -16,7 +21,7 @@ const LOOK_AGAIN_MS = 5_000;
 
 /** Keeps the copy of the estate. Each enterprise has a task, and one process at a time has it. */
 @Injectable()
-export class EstateJob implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class EstateJob implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   readonly #workers: readonly TaskWorker[];
   #endPoll: (() => void) | undefined;
 
@@ -61,8 +66,12 @@ export class EstateJob implements OnApplicationBootstrap, BeforeApplicationShutd
     );
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  onModuleDestroy(): void {
     this.#endPoll?.();
+    for (const worker of this.#workers) worker.stop();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
     if (this.config.refreshMs !== undefined) await Promise.all(this.#workers.map((each) => each.close()));
   }
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EstateConfig } from '../config/app-config.ts';
+import { LongReads } from '../database/long-reads.ts';
 import { pageWith } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../request/call-context.ts';
@@ -24,6 +25,7 @@ export class EstateService {
     private readonly config: EstateConfig,
     private readonly lists: EstateListStore,
     private readonly rows: EstateRowsStore,
+    private readonly reads: LongReads,
   ) {}
 
   /**
@@ -36,11 +38,10 @@ export class EstateService {
   ): Promise<{ readonly page: EstatePageDto; readonly incomplete: number }> {
     const { page, pageSize, sort } = wanted;
     const query = this.#queryOf(wanted, call);
-    const [{ found, total }, incomplete] = await Promise.all([
-      this.lists.page(query, sort, (page - 1) * pageSize, pageSize),
-      this.#incomplete(query),
-    ]);
-    return { page: pageWith(found.map(toRow), total, wanted), incomplete };
+    return this.reads.run(call, async () => {
+      const { found, total } = await this.lists.page(query, sort, (page - 1) * pageSize, pageSize);
+      return { page: pageWith(found.map(toRow), total, wanted), incomplete: await this.#incomplete(query) };
+    });
   }
 
   /** The same rows, without pages. */
@@ -49,20 +50,25 @@ export class EstateService {
     call: CallContext,
   ): Promise<{ readonly rows: AsyncGenerator<EstateRowDto>; readonly incomplete: number }> {
     const query = this.#queryOf(wanted, call);
-    const { lists } = this;
+    const parts = this.lists.all(query, wanted.sort, ROWS_AT_A_TIME);
+    const { reads } = this;
     async function* all() {
-      for await (const part of lists.all(query, wanted.sort, ROWS_AT_A_TIME)) yield* part.map(toRow);
+      for (;;) {
+        const { value: part, done } = await reads.run(call, () => parts.next());
+        if (done) return;
+        yield* part.map(toRow);
+      }
     }
     return { rows: all(), incomplete: await this.#incomplete(query) };
   }
 
   async summary({ enterpriseGlobalId }: EstateSummaryQuery, call: CallContext): Promise<EstateSummaryDto> {
     const query = this.#queryOf({ enterpriseGlobalId }, call);
-    const [enterprises, sums, mayLack] = await Promise.all([
-      this.#enterprises(query),
-      this.lists.sums(query),
-      this.#mayLack(query),
-    ]);
+    const { enterprises, sums, mayLack } = await this.reads.run(call, async () => ({
+      enterprises: await this.#enterprises(query),
+      sums: await this.lists.sums(query),
+      mayLack: await this.#mayLack(query),
+    }));
     const seen = enterprises.map(({ seenAt }) => seenAt);
     return {
       ...sums,
@@ -100,7 +106,8 @@ export class EstateService {
 
   async #incomplete(query: WantedRows): Promise<number> {
     const { granted, enterprise } = query;
-    const [{ known, whole }, mayLack] = await Promise.all([this.lists.counted(query), this.#mayLack(query)]);
+    const { known, whole } = await this.lists.counted(query);
+    const mayLack = await this.#mayLack(query);
     // An enterprise that is named and not known was never read.
     const all = enterprise === undefined ? (granted?.size ?? known) : 1;
     return all - whole + Number(mayLack);

@@ -1,5 +1,5 @@
 /** What all enterprises have: a picture that filters, and a list whose filters are in the address. */
-import { ask, get, hasKey, watchKey } from './api.js';
+import { Credential } from './credential.js';
 import { button, h, table } from './dom.js';
 import { ago, count, plural } from './format.js';
 import { overview } from './picture.js';
@@ -11,8 +11,25 @@ const FILTERS = [
 ];
 const element = (id) => document.getElementById(id);
 const form = element('filters');
+const credential = new Credential('tokens' in document.documentElement.dataset, () =>
+  credential.isGiven ? load() : location.reload(),
+);
 /** The number of the last load: an answer that comes after a later question is not shown. */
 let loads = 0;
+
+/** @throws what the gateway says of the failure, in words. */
+async function get(path, query, accept = 'application/json') {
+  const url = new URL(`../v1/${path}`, import.meta.url);
+  url.search = new URLSearchParams(query);
+  const response = await fetch(url, { headers: { ...credential.headers, accept } });
+  if (response.ok) return response;
+  const { status } = response;
+  const problem = await response.json().catch(() => ({}));
+  if (status === 401) credential.ask('The gateway does not know this key.');
+  const [wrong] = problem.errors ?? [];
+  const what = wrong ? `${wrong.parameter ?? wrong.pointer} ${wrong.detail}` : problem.detail;
+  throw new Error(what ?? problem.title ?? `The gateway answered ${status}.`);
+}
 
 function filters() {
   const query = new URLSearchParams(location.search);
@@ -155,10 +172,7 @@ async function load() {
   const mine = ++loads;
   const now = filters();
   fillForm(now);
-  if (!hasKey()) {
-    ask();
-    return;
-  }
+  if (!credential.isGiven) return credential.ask();
   try {
     const [sums, list] = await Promise.all([
       get('estate/summary', {}),
@@ -179,7 +193,9 @@ async function load() {
 async function download() {
   const { page: _, ...wanted } = filters();
   const response = await get('estate', wanted, 'text/csv');
-  const url = URL.createObjectURL(await response.blob());
+  const csv = await response.blob();
+  // Without a byte order mark, Excel reads the file in the character set of the machine.
+  const url = URL.createObjectURL(new Blob(['\ufeff', csv], { type: csv.type }));
   h('a', { href: url, download: 'estate.csv' }).click();
   URL.revokeObjectURL(url);
 }
@@ -216,5 +232,4 @@ document.addEventListener('click', (event) => {
   history.pushState(null, '', target.href);
   void load();
 });
-watchKey(load);
 void load();
