@@ -7,7 +7,7 @@ import { EventsService } from './events.service.ts';
 
 const LOOK_MS = 250;
 const COMMENT_MS = 15_000;
-/** The most events that the process holds for one slow reader. */
+/** The most events that the process holds for one slow reader. Large ones are fewer, because a page has few bytes. */
 const PAGE = 100;
 
 /** Sends events as server-sent events. */

@@ -2,6 +2,7 @@ import { Controller, Get, Query, Req, Res, type StreamableFile } from '@nestjs/c
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CallerAuthentication } from '../caller/caller-authentication.ts';
+import { LongReads } from '../database/long-reads.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { Call, HeaderValue } from '../request/request-stages.ts';
 import { Watchers } from '../operation/watchers.ts';
@@ -22,6 +23,7 @@ export class EventsController {
     private readonly stream: EventStream,
     private readonly watchers: Watchers,
     private readonly callers: CallerAuthentication,
+    private readonly reads: LongReads,
   ) {}
 
   @Operation({
@@ -36,8 +38,8 @@ export class EventsController {
     success: [{ status: 200, description: 'Events, and the cursor for the next call', type: EventPageDto }],
   })
   @Get()
-  listEvents(@Call() { caller }: CallContext, @Query() query: ListEventsQuery): Promise<EventPageDto> {
-    return this.events.page(query, caller.grants);
+  listEvents(@Call() call: CallContext, @Query() query: ListEventsQuery): Promise<EventPageDto> {
+    return this.reads.run(call, () => this.events.page(query, call.caller.grants));
   }
 
   @Operation({

@@ -11,6 +11,7 @@ import { enterprisesOf, subjectOf } from '../order-ledger/ledger-record.ts';
 import { EventStore } from './log/event-store.ts';
 import { type LoggedMove, type Moves, MovesDropped, type WantedMove } from './log/move-log.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
+import { MAX_READ_BYTES } from '../database/bounded-reads.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { Standing } from '../caller/standing.ts';
@@ -81,10 +82,14 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
 
   /** Throws `events-expired` where events after this one were dropped. */
   async assertKept(after: string): Promise<void> {
-    await this.#read(after, 1);
+    const part = await this.#read(after, 1).catch(dropped);
+    if (part instanceof MovesDropped) throw expired(part);
   }
 
-  /** `newest` is a move that is known to be there. Readers that name the same one share what was read. */
+  /**
+   * A page ends before `limit` where its records have {@link MAX_READ_BYTES}. `newest` is a move that is known to be there. Readers that name
+   * the same one share what was read.
+   */
   async page(
     { after, type, enterpriseGlobalId, limit }: ListEventsQuery,
     grants: Grants,
@@ -93,20 +98,31 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
     const wanted = type && movesOf(type);
     const enterprises = enterpriseGlobalId === undefined ? undefined : [enterpriseGlobalId];
     const items: EventDto[] = [];
+    let bytes = 0;
+    const isFull = () => items.length === limit || bytes >= MAX_READ_BYTES;
     let next = after;
     // An event that is recorded after an empty read must not come before the cursor.
     const start = after ?? (await this.moves.newest());
     let count = Math.min(limit, AT_ONCE);
-    for (let left = MAX_LOOKED_AT; left > 0 && items.length < limit; left -= count, count = AT_ONCE) {
-      const { found, last, isEnd } = await this.#read(next, count, wanted, newest);
-      for (const move of found) {
-        if (items.length === limit) break;
+    for (let left = MAX_LOOKED_AT; left > 0 && !isFull(); left -= count, count = AT_ONCE) {
+      const part = await this.#read(next, count, wanted, newest).catch(dropped);
+      if (part instanceof MovesDropped) {
+        // The next page says so. A reader without a cursor has missed nothing.
+        if (items.length > 0) break;
+        if (after !== undefined) throw expired(part);
+        next = part.oldest;
+        continue;
+      }
+      for (const move of part.found) {
+        if (isFull()) break;
         next = move.id;
         const seen = this.#seen(move, { grants, enterprises });
-        if (seen) items.push(seen);
+        if (!seen) continue;
+        items.push(seen);
+        bytes += String(move.record).length;
       }
-      if (items.length < limit) next = last ?? next;
-      if (isEnd) break;
+      if (!isFull()) next = part.last ?? next;
+      if (part.isEnd) break;
     }
     return { items, next: next ?? start };
   }
@@ -158,20 +174,15 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
     return subjects;
   }
 
-  async #read(
+  #read(
     after: string | undefined,
     count: number,
     wanted?: readonly WantedMove[],
     newest?: string,
   ): Promise<Moves> {
-    try {
-      return await (newest === undefined
-        ? this.moves.read(after, count, wanted)
-        : this.#share(after, count, wanted, newest));
-    } catch (error) {
-      if (!(error instanceof MovesDropped)) throw error;
-      throw new ProblemException('events-expired', { oldest: error.oldest });
-    }
+    return newest === undefined
+      ? this.moves.read(after, count, wanted)
+      : this.#share(after, count, wanted, newest);
   }
 
   /** Returns the event; undefined where the reader may not see it, or where it belongs to none of the wanted enterprises. */
@@ -219,6 +230,15 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
     const of = { source: '/v1/estate', subject: move.name, data: row };
     return inEnterprise(row.enterpriseGlobalId, eventOf(move, move.state, of));
   }
+}
+
+function dropped(error: unknown): MovesDropped {
+  if (error instanceof MovesDropped) return error;
+  throw error;
+}
+
+function expired({ oldest }: MovesDropped): ProblemException {
+  return new ProblemException('events-expired', { oldest });
 }
 
 function inEnterprise(enterpriseGlobalId: string, event: EventDto): OpenedMove {

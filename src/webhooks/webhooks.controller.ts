@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, Param, Patch, Post, Query } from '@nestj
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
 import { PageQuery } from '../operation/page.dto.ts';
 import { linksTo } from '../operation/openapi/links.ts';
+import { LongReads } from '../database/long-reads.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { Call } from '../request/request-stages.ts';
 import type { CallContext } from '../request/call-context.ts';
@@ -32,7 +33,10 @@ const ofDeliveries = linksTo(['redeliver'], 'path.eventId', '/items/0/eventId');
 @ApiExtraModels(TestEventDto)
 @Controller('v1/webhooks')
 export class WebhooksController {
-  constructor(private readonly webhooks: WebhooksService) {}
+  constructor(
+    private readonly webhooks: WebhooksService,
+    private readonly reads: LongReads,
+  ) {}
 
   @Operation({
     id: 'createWebhook',
@@ -173,11 +177,11 @@ export class WebhooksController {
   })
   @Get(':webhookId/deliveries')
   listDeliveries(
-    @Call() { caller }: CallContext,
+    @Call() call: CallContext,
     @Param() { webhookId }: WebhookPath,
     @Query() query: ListDeliveriesQuery,
   ): Promise<DeliveryPageDto> {
-    return this.webhooks.deliveries(caller, webhookId, query);
+    return this.reads.run(call, () => this.webhooks.deliveries(call.caller, webhookId, query));
   }
 
   @Operation({

@@ -4,11 +4,11 @@ import type { CallContext } from '../request/call-context.ts';
 import { CallerRegistry } from '../caller/caller.registry.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { EventsService } from '../events/events.service.ts';
+import { LimitPerKey } from '../kit/limit-per-key/limit-per-key.ts';
 import { pageOf, type PageQuery, pageWith } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { onBehalfOf } from './delivery/delivery-rules.ts';
 import { Destinations } from './delivery/destinations.ts';
-import { LimitPerKey } from './delivery/limit-per-key.ts';
 import { MAX_TO_ONE, Receivers } from './delivery/receivers.ts';
 import { formerOf, newWebhookSecret } from './delivery/signature.ts';
 import {
@@ -33,7 +33,7 @@ import {
   type StoredWebhook,
   type Webhook,
 } from './store/webhook-record.ts';
-import { WebhookStore } from './store/webhook-store.ts';
+import { type ReadWebhook, WebhookStore } from './store/webhook-store.ts';
 
 type Caller = CallContext['caller'];
 
@@ -70,7 +70,7 @@ export class WebhooksService {
       ...{ caller: name, byToken: !this.callers.standingOf(onBehalfOf({ caller: name })) },
       ...{ url, types, enterprises, description, offReason: null },
       rights: { ...this.callers.rightsOf(name), since: now },
-      ...{ createdAt: now, enabledAt: now, secret: newWebhookSecret() },
+      ...{ createdAt: now, enabledAt: 0, secret: newWebhookSecret() },
     };
     const cursor = await this.events.newest();
     const isAdded = await this.store
@@ -101,7 +101,7 @@ export class WebhooksService {
     const given = Object.entries(terms).filter(([, value]) => value !== undefined);
     const isForOthers = terms.types !== undefined || terms.enterprises !== undefined;
     const until = isForOthers ? await this.events.newest() : '';
-    const after = await this.store.change(webhookId, (webhook, { cursor }) => {
+    const after = await this.store.change(webhookId, (webhook, { cursor }, now) => {
       const isSwitchedOn = enabled === true && webhook.offReason !== null;
       const isMoved = terms.url !== undefined && terms.url !== webhook.url;
       return {
@@ -111,7 +111,7 @@ export class WebhooksService {
         ...(isForOthers && { before: earlierWishes(webhook, cursor, until) }),
         ...(enabled === false && { offReason: webhook.offReason ?? 'by-request' }),
         ...(isSwitchedOn && { offReason: null }),
-        ...((isSwitchedOn || isMoved) && { enabledAt: Date.now() }),
+        ...((isSwitchedOn || isMoved) && { enabledAt: now }),
       };
     });
     if (!after) throw new ProblemException('webhook-not-found');
@@ -120,8 +120,7 @@ export class WebhooksService {
 
   async rotateSecret({ caller }: CallContext, webhookId: string): Promise<WebhookWithSecretDto> {
     await this.#own(caller, webhookId);
-    const now = Date.now();
-    const rotated = (webhook: Webhook): Webhook => {
+    const rotated = (webhook: Webhook, _: unknown, now: number): Webhook => {
       const former = { secret: webhook.secret, until: now + FORMER_SECRET_MS };
       const earlier = formerOf(webhook, now).slice(0, MAX_FORMER - 1);
       return { ...webhook, secret: newWebhookSecret(), former, earlier };
@@ -136,20 +135,21 @@ export class WebhooksService {
   /** Sends one event of type `webhook.test` at once, whatever the state of the webhook is. */
   async test({ caller }: CallContext, webhookId: string): Promise<TestDeliveryDto> {
     this.#assertOn();
-    const { webhook } = await this.#own(caller, webhookId);
+    const { webhook, now } = await this.#own(caller, webhookId);
     this.#assertCallable(webhook.url);
-    const now = Date.now();
     const event: TestEventDto = {
       ...{ specversion: '1.0', id: `test-${randomUUID()}`, source: '/v1/webhooks', type: 'webhook.test' },
       ...{
         subject: webhookId,
-        time: new Date(now).toISOString(),
+        time: new Date().toISOString(),
         datacontenttype: 'application/json',
         data: {},
       },
     };
     if (this.#tests.isFull(webhookId)) throw new ProblemException('too-many-requests', TESTED);
-    return toTestDelivery(await this.#tests.run(webhookId, () => this.receivers.post(webhook, event)));
+    return toTestDelivery(
+      await this.#tests.run(webhookId, () => this.receivers.post(webhook, event, { now })),
+    );
   }
 
   async deliveries(caller: Caller, webhookId: string, query: ListDeliveriesQuery): Promise<DeliveryPageDto> {
@@ -183,7 +183,7 @@ export class WebhooksService {
     await this.store.remove(webhookId);
   }
 
-  async #own({ name }: Caller, webhookId: string): Promise<StoredWebhook> {
+  async #own({ name }: Caller, webhookId: string): Promise<ReadWebhook> {
     const found = await this.store.find(webhookId);
     if (found?.webhook.caller !== name) throw new ProblemException('webhook-not-found');
     return found;

@@ -81,7 +81,7 @@ export class EventDto {
 
 @ApiSchema({ description: 'Events, oldest first' })
 export class EventPageDto {
-  /** May be fewer than asked for, also none, where `next` is not `after`: the rest may be seen by others only. */
+  /** May be fewer than asked for, also none, where `next` is not `after`: the rest may be large, or be seen by others only. */
   items!: EventDto[];
 
   /** The cursor for the next call. */

@@ -111,8 +111,11 @@ const trim: Step<{ readonly gatewayNow: number }, number> = {
     const oldest = rowsAs<Row>(found);
     const since = Math.min(gatewayNow, now) - MOVES_KEPT_MS;
     const isKept = ({ number, at, newest }: Row) => at >= since && number > newest - MAX_MOVES;
-    const kept = oldest.findIndex(isKept);
-    const dropped = oldest.slice(0, kept < 0 ? undefined : kept);
+    // An event with a time to come says nothing about the events after it: the clock was ahead when it was recorded.
+    const latest = Math.max(gatewayNow, now);
+    const kept = oldest.findIndex((row) => isKept(row) && row.at <= latest);
+    const before = oldest.slice(0, kept < 0 ? undefined : kept);
+    const dropped = before.slice(0, before.findLastIndex((row) => !isKept(row)) + 1);
     const last = dropped.at(-1)?.number;
     return {
       writes: last === undefined ? [] : [DROP.with({ last })],

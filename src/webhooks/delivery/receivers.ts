@@ -1,14 +1,13 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
-import { type Agent, request } from 'undici';
+import { Agent, request } from 'undici';
+import { LimitPerKey } from '../../kit/limit-per-key/limit-per-key.ts';
 import { inBackground } from '../../shared/edge.ts';
-import { openConnector } from '../../transport/open-connector.ts';
-import { renewingAgent } from '../../transport/renewing-client.ts';
+import { CONNECTION_LIFE_MS, openConnector } from '../../transport/open-connector.ts';
 import { retryAfterSeconds } from '../../transport/retry-after.ts';
 import type { Webhook } from '../store/webhook-record.ts';
 import { AddressRefused, ANSWER_MS, Destinations } from './destinations.ts';
-import { LimitPerKey } from './limit-per-key.ts';
 import { signedHeaders, signingSecretsOf } from './signature.ts';
 
 /** The longest wait that a receiver may ask for. */
@@ -36,10 +35,12 @@ export interface Sent {
 }
 
 interface Conditions {
+  /** Returns the time of the database, by which former secrets end. */
+  readonly now: () => number;
   /** Aborts the delivery. */
-  readonly over: AbortSignal;
+  readonly over?: AbortSignal;
   /** Asked when the delivery has its place, for which it may have waited half a minute. */
-  readonly isWanted: () => Promise<boolean>;
+  readonly isWanted?: () => Promise<boolean>;
 }
 
 /**
@@ -60,22 +61,22 @@ export class Receivers implements OnApplicationShutdown {
   constructor(private readonly destinations: Destinations) {}
 
   /**
-   * Sends an event. It checks the URL again, because the operator may have changed the lists since the webhook was made. Without conditions it
-   * always resolves to what was sent. It resolves to undefined if the delivery is not wanted any more.
+   * Sends an event. It checks the URL again, because the operator may have changed the lists since the webhook was made. It resolves to
+   * undefined if the delivery is not wanted any more.
    */
-  post(webhook: Webhook, event: { readonly id: string }): Promise<Sent>;
+  post(webhook: Webhook, event: { readonly id: string }, conditions: Pick<Conditions, 'now'>): Promise<Sent>;
   post(webhook: Webhook, event: { readonly id: string }, conditions: Conditions): Promise<Sent | undefined>;
   async post(
     webhook: Webhook,
     event: { readonly id: string },
-    conditions?: Conditions,
+    conditions: Conditions,
   ): Promise<Sent | undefined> {
     if (this.destinations.refusalOf(webhook.url) !== undefined)
       return { status: null, failure: 'address-refused', durationMs: 0 };
     const send = () =>
       this.#limit(async () => {
-        if (conditions && !(await conditions.isWanted())) return undefined;
-        return this.#send(webhook, event, conditions?.over);
+        if (conditions.isWanted && !(await conditions.isWanted())) return undefined;
+        return this.#send(webhook, event, conditions);
       });
     return this.#toOne.run(webhook.webhookId, () => this.#ofCallers.run(webhook.caller, send));
   }
@@ -84,11 +85,10 @@ export class Receivers implements OnApplicationShutdown {
     await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()));
   }
 
-  async #send(webhook: Webhook, event: { readonly id: string }, over?: AbortSignal): Promise<Sent> {
+  async #send(webhook: Webhook, event: { readonly id: string }, { now, over }: Conditions): Promise<Sent> {
     const began = performance.now();
-    const now = Date.now();
     const body = JSON.stringify(event);
-    const headers = signedHeaders(event.id, now, body, signingSecretsOf(webhook, now));
+    const headers = signedHeaders(event.id, Date.now(), body, signingSecretsOf(webhook, now()));
     const late = AbortSignal.timeout(ANSWER_MS);
     const end = over ? AbortSignal.any([late, over]) : late;
     const answer = await this.#post(webhook.url, headers, body, end).catch((error: unknown) => ({
@@ -131,8 +131,9 @@ export class Receivers implements OnApplicationShutdown {
     if (known) return known;
     const lookup = this.destinations.lookup(port);
     const connect = openConnector({ lookup, timeout: ANSWER_MS, rejectUnauthorized: true, allowH2: false });
-    const agent = renewingAgent({
+    const agent = new Agent({
       ...{ connect, allowH2: false, maxHeaderSize: 16_384, keepAliveTimeout: 10_000 },
+      clientTtl: CONNECTION_LIFE_MS,
     });
     this.#agents.set(port, agent);
     return agent;

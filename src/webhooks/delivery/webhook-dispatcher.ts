@@ -1,5 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { DatabaseUnavailable } from '../../database/database-unavailable.ts';
 import { Database } from '../../database/database.ts';
 import { FEED } from '../../database/step.ts';
@@ -25,7 +30,7 @@ const AGAIN_MS = 1_000;
  * that is to do is in the store and in the feed, so nothing is lost if a process dies.
  */
 @Injectable()
-export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class WebhookDispatcher implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   readonly #worker: TaskWorker;
   readonly #closing = new AbortController();
   #loop = Promise.resolve();
@@ -55,9 +60,13 @@ export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicat
     );
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  onModuleDestroy(): void {
     this.#closing.abort();
     this.#endPoll?.();
+    this.#worker.stop();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
     await this.#loop;
     await this.#worker.close();
   }

@@ -47,6 +47,8 @@ const WITHOUT_RIGHTS_MS = 5_000;
 interface Turn {
   webhook: Webhook;
   version: number;
+  /** Returns the time of the database, because the next turn may be that of a process whose clock differs. */
+  readonly now: () => number;
   readonly hold: TaskHold;
   readonly until: number;
   /** The deliveries that wait. */
@@ -87,11 +89,12 @@ export class WebhookTurns {
   async run(hold: TaskHold): Promise<number | undefined> {
     const found = await this.store.read(hold.name);
     if (!found) return undefined;
-    const { webhook, version, progress } = found;
+    const { webhook, version, progress, now } = found;
     const turn: Turn = {
       ...{
         webhook,
         version,
+        now,
         hold,
         until: performance.now() + TURN_MS,
         isOver: false,
@@ -100,7 +103,7 @@ export class WebhookTurns {
       },
       ...{ deliveries: await this.store.waiting(hold.name), read: new Map(), sending: new Map() },
       ...{ limit: pLimit(MAX_TO_ONE), failure: undefined, written: Promise.resolve() },
-      progress: { ...progress, failingSince: await this.#failingSince(found) },
+      progress: { ...progress, failingSince: await this.#failingSince(found, now()) },
     };
     let hasMore = true;
     try {
@@ -114,22 +117,22 @@ export class WebhookTurns {
   }
 
   /** After a pause in which no gateway could send, the time of the failures begins again: a pause is no failure of the receiver. */
-  async #failingSince({ webhook, progress }: StoredWebhook): Promise<number | null> {
+  async #failingSince({ webhook, progress }: StoredWebhook, now: number): Promise<number | null> {
     const since = failingSinceOf(webhook, progress);
-    if (since === null || Date.now() - since < MAX_GAP_MS) return since;
+    if (since === null || now - since < MAX_GAP_MS) return since;
     const last = (await this.store.lastAttemptAt(webhook.webhookId)) ?? since;
-    return Date.now() - last < MAX_GAP_MS ? since : null;
+    return now - last < MAX_GAP_MS ? since : null;
   }
 
   /**
    * Returns the ms until the next delivery is due. For a webhook that is off nothing is due: the change that switches the webhook on adds
    * its task again.
    */
-  #nextIn({ webhook, deliveries }: Turn): number | undefined {
+  #nextIn({ webhook, deliveries, now }: Turn): number | undefined {
     const nextAt = nextAttemptIn(deliveries);
     if (nextAt === null || webhook.offReason !== null) return undefined;
     const isAllowed = this.rights.standingOf(webhook) !== undefined;
-    return Math.max(nextAt - Date.now(), isAllowed ? 0 : WITHOUT_RIGHTS_MS);
+    return Math.max(nextAt - now(), isAllowed ? 0 : WITHOUT_RIGHTS_MS);
   }
 
   /** Works until nothing is left to do or the time is over. Resolves to true if there may be moves that the webhook has not had. */
@@ -169,7 +172,7 @@ export class WebhookTurns {
     const { before = [] } = webhook;
     // An event is for the webhook as it was when the event was recorded.
     const wishOf = ({ id }: SeenMove) => before.find(({ until }) => id <= until) ?? webhook;
-    const now = Date.now();
+    const now = turn.now();
     const made = new Map<string, Delivery>();
     const roundEnds = performance.now() + ROUND_MS;
     let { cursor } = progress;
@@ -198,7 +201,7 @@ export class WebhookTurns {
     if (webhook.offReason !== null || !this.rights.standingOf(webhook)) return;
     // A receiver that fails gets one lane after the other, so that other receivers can use its places.
     limit.concurrency = progress.failingSince === null ? MAX_TO_ONE : 1;
-    const now = Date.now();
+    const now = turn.now();
     for (const ids of lanesOf(deliveries)) {
       const { lane = '', nextAttemptAt = null } = deliveries.get(ids[0] ?? '') ?? {};
       if (sending.has(lane) || (nextAttemptAt ?? 0) > now) continue;
@@ -219,7 +222,7 @@ export class WebhookTurns {
       const delivery = turn.deliveries.get(eventId);
       const { grants } = this.rights.standingOf(turn.webhook) ?? {};
       if (turn.webhook.offReason !== null || isAtEnd(turn)) return;
-      if (!delivery || !grants || (delivery.nextAttemptAt ?? 0) > Date.now()) return;
+      if (!delivery || !grants || (delivery.nextAttemptAt ?? 0) > turn.now()) return;
       const { webhook } = turn;
       const known = turn.read.get(eventId);
       // The event is shown as the caller may see it now. The wanted enterprises were checked when the delivery was made.
@@ -232,9 +235,11 @@ export class WebhookTurns {
         const isSame = offReason === null && url === webhook.url && !turn.isRemoved;
         return isSame && this.rights.standingOf(turn.webhook)?.grants === grants;
       };
-      const sent = event && (await this.receivers.post(webhook, event, { over: turn.hold.over, isWanted }));
+      const sent =
+        event &&
+        (await this.receivers.post(webhook, event, { over: turn.hold.over, isWanted, now: turn.now }));
       if (turn.hold.over.aborted || (event && !sent)) return;
-      const now = Date.now();
+      const now = turn.now();
       const progress = sent ? progressAfter(turn.progress, sent, now) : turn.progress;
       const after = sent && afterAttempt(delivery, sent, now);
       // A failure says nothing about a webhook that was changed since, for example to another URL: the event is sent again at once.
@@ -257,7 +262,7 @@ export class WebhookTurns {
   async #judge(turn: Turn, asked: Webhook, { status, failure }: Sent): Promise<void> {
     const { failingSince } = turn.progress;
     const { webhookId, url, enabledAt } = asked;
-    const isHopeless = failingSince !== null && Date.now() - failingSince > OFF_AFTER_MS;
+    const isHopeless = failingSince !== null && turn.now() - failingSince > OFF_AFTER_MS;
     if (status !== 410 && !isHopeless) return;
     const ofFailure: OffReason = failure === 'address-refused' ? failure : 'failing';
     const reason = status === 410 ? 'gone' : ofFailure;

@@ -240,7 +240,7 @@ export class DeliveryDto {
   subject!: string | null;
   @OpenWord(deliveryStates, 'What became of it')
   state!: DeliveryState;
-  @Count('How often it was sent')
+  @Count('How often it was sent since it was made or, after `redeliver`, begun anew')
   attempts!: number;
   /** The HTTP status of the receiver; null where it did not answer. */
   @ApiProperty({ type: 'integer', nullable: true })

@@ -58,7 +58,7 @@ export interface Webhook extends WantedEvents {
   readonly offReason: OffReason | null;
   /** When the webhook was made. All times of this file are in ms since the epoch. */
   readonly createdAt: number;
-  /** When the webhook was last switched on, or got another URL. Earlier failures do not count. */
+  /** When the webhook was last switched on, or got another URL, by the clock of the database; 0: never. Earlier failures do not count. */
   readonly enabledAt: number;
   readonly secret: string;
   /** The previous secret, which signs too until it expires. */

@@ -88,13 +88,15 @@ export function deliveriesIn(found: readonly DeliveryRow[]): Deliveries {
 }
 
 const KEPT: Columns = { webhookId: 'text', ...DELIVERY };
+/** A failed attempt does not replace a delivery that was begun anew while it ran: the event is sent again at once. */
 const KEEP = sql`
   INSERT INTO deliveries (platform, made_at, ${columnNames(KEPT)})
   SELECT CAST(:platform AS text), CAST(:now AS bigint), ${columnNames(KEPT)} FROM ${rows('kept', KEPT)} WHERE true
   ORDER BY webhook_id, event_id
   ON CONFLICT (platform, webhook_id, event_id) DO UPDATE SET state = excluded.state, attempts = excluded.attempts,
     postponed = excluded.postponed, last_status = excluded.last_status, last_error = excluded.last_error,
-    first_attempt_at = excluded.first_attempt_at, last_attempt_at = excluded.last_attempt_at, next_attempt_at = excluded.next_attempt_at`;
+    first_attempt_at = excluded.first_attempt_at, last_attempt_at = excluded.last_attempt_at, next_attempt_at = excluded.next_attempt_at
+  WHERE excluded.state = 'delivered' OR deliveries.attempts = excluded.attempts - 1`;
 const DROP = sql`DELETE FROM deliveries WHERE ${OF_WEBHOOK} AND event_id = :eventId`;
 
 interface ChangedDelivery {

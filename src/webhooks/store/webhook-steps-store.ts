@@ -64,8 +64,8 @@ const PENDING = sql`(SELECT count(*) FROM deliveries WHERE ${OF_WEBHOOK} AND sta
 const COUNT = sql`UPDATE webhooks SET pending = ${PENDING} WHERE ${OF_WEBHOOK}`;
 const CHANGE = sql`
   UPDATE webhooks SET definition = :definition, version = version + 1, pending = ${PENDING} WHERE ${OF_WEBHOOK}`;
-/** Restarts a delivery from the beginning, whatever its state. The receiver's last answer is still shown. */
-const AGAIN = sql`state = 'pending', attempts = 0, postponed = 0, first_attempt_at = NULL, last_attempt_at = NULL, next_attempt_at = :now`;
+/** Restarts a delivery from the beginning, whatever its state. `listDeliveries` still shows the last attempt and the receiver's answer. */
+const AGAIN = sql`state = 'pending', attempts = 0, postponed = 0, first_attempt_at = NULL, next_attempt_at = :now`;
 const ALL_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND state <> 'delivered'`;
 const WAITING_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND state = 'pending'`;
 const ONE_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND event_id = :eventId`;

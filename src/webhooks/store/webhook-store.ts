@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { firstBytes } from '../../database/bounded-reads.ts';
+import { clockFrom } from '../../database/clock-from.ts';
 import { Database } from '../../database/database.ts';
 import { needKeysOf, sealedUnderLacked } from '../../database/lacked-keys.ts';
 import { SealedTexts } from '../../database/sealed-texts.ts';
@@ -30,7 +31,7 @@ const MAX_PLACES = 1_000;
 /** The most waiting deliveries that a read returns. It is more than one webhook can have. */
 const MAX_WAITING = 10_000;
 
-const ONE = sql`SELECT ${WEBHOOK_FIELDS} FROM webhooks WHERE ${OF_WEBHOOK}`;
+const ONE = sql`SELECT ${WEBHOOK_FIELDS}, ${NOW} AS now FROM webhooks WHERE ${OF_WEBHOOK}`;
 /** The first webhooks after the last one that was read, as many as one read may return. */
 const firstWhere = (condition: Sql) => sql`
   SELECT ${WEBHOOK_FIELDS} FROM webhooks AS own JOIN ${firstBytes(
@@ -59,6 +60,12 @@ const LAST_ERROR = sql`
   SELECT last_error FROM deliveries WHERE ${OF_WEBHOOK} AND last_error IS NOT NULL ORDER BY event_id DESC LIMIT 1`;
 
 const SEALED = sealedUnderLacked(sql`webhooks`, sql`definition`, sql`1 = 1`);
+
+/** A webhook as it was read. */
+export interface ReadWebhook extends StoredWebhook {
+  /** Returns the time of the database. The times of deliveries are of that clock. */
+  readonly now: () => number;
+}
 
 /** The progress of a webhook, whether a process works on it, and a number that grows with every change of its definition. */
 export interface WebhookPlace extends WebhookProgress {
@@ -91,18 +98,23 @@ export class WebhookStore {
       if (!this.#seal.isUnderFirstKey(row)) await this.change(row.webhookId, (webhook) => webhook);
   }
 
+  /** Returns the webhooks for their caller. Rejects if some may be missing, because the database lacks commits. */
   async ofCaller(caller: string): Promise<readonly StoredWebhook[]> {
+    this.database.trust.assertWhole();
     const found = await this.#rows(OF_CALLER, { caller });
     return found.flatMap((row) => this.#seal.open(row) ?? []);
   }
 
-  async read(webhookId: string): Promise<StoredWebhook | undefined> {
-    const [row] = await this.#read<WebhookRow>(ONE.with({ webhookId }));
-    return row && this.#seal.open(row);
+  async read(webhookId: string): Promise<ReadWebhook | undefined> {
+    const [found] = await this.#read<WebhookRow & { readonly now: number }>(ONE.with({ webhookId }));
+    if (!found) return undefined;
+    const { now, ...row } = found;
+    const webhook = this.#seal.open(row);
+    return webhook && { ...webhook, now: clockFrom(now) };
   }
 
   /** Returns the webhook for its caller. Rejects if it is missing from a database that lacks commits. */
-  async find(webhookId: string): Promise<StoredWebhook | undefined> {
+  async find(webhookId: string): Promise<ReadWebhook | undefined> {
     const webhook = await this.read(webhookId);
     if (!webhook) this.database.trust.assertWhole();
     return webhook;
@@ -147,24 +159,26 @@ export class WebhookStore {
     }
   }
 
-  /** Returns the deliveries of the newest events first. */
+  /** Returns the deliveries of the newest events first. Rejects if some may be missing, because the database lacks commits. */
   async deliveries(
     webhookId: string,
     states: readonly DeliveryState[],
     offset: number,
     count: number,
   ): Promise<{ readonly found: Deliveries; readonly total: number }> {
+    this.database.trust.assertWhole();
     const wanted = { webhookId, states };
-    const [page, [counted]] = await Promise.all([
-      this.#read<DeliveryRow>(PAGE.with({ ...wanted, offset, count })),
-      this.#read<{ total: number }>(TOTAL.with(wanted)),
-    ]);
+    const page = await this.#read<DeliveryRow>(PAGE.with({ ...wanted, offset, count }));
+    const [counted] = await this.#read<{ total: number }>(TOTAL.with(wanted));
     return { found: deliveriesIn(page), total: counted?.total ?? 0 };
   }
 
+  /** Rejects if the delivery is missing from a database that lacks commits. */
   async delivery(webhookId: string, eventId: string): Promise<Delivery | undefined> {
     const query = DELIVERY.with({ webhookId, eventId });
-    return deliveriesIn(await this.#read<DeliveryRow>(query)).get(eventId);
+    const delivery = deliveriesIn(await this.#read<DeliveryRow>(query)).get(eventId);
+    if (!delivery) this.database.trust.assertWhole();
+    return delivery;
   }
 
   /** Returns the waiting deliveries, in the order of their events. */
