@@ -105,7 +105,9 @@ export class ListStore {
   async keep<T>(key: string, list: List<T>, form: TextForm<T>): Promise<void> {
     const { length, askedAt, version, generation } = list;
     if (length > MAX_LENGTH) return;
-    const held = this.#first.get(key);
+    const found = this.#first.get(key);
+    // A list with a time to come is from before the clock stepped back.
+    const held = found && found.askedAt <= Date.now() ? found : undefined;
     if (held && held.askedAt > askedAt) return;
     const isSame = held?.version === version && held.generation === generation;
     const isShared = isSame && askedAt - held.sharedAt < this.lifeMs * RENEWED;

@@ -357,6 +357,22 @@ describe('with Redis', () => {
     expect(calls()).toBe(2);
   });
 
+  it('a list from before the clock stepped back does not keep out the lists after a write', async () => {
+    const generations = newGenerations();
+    const cache = cacheOf(redis, generations);
+    const { load, calls } = platform();
+    const asked = reading(undefined, ['*'], 'ent-step');
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_600_000);
+    try {
+      await read(cache, asked, false, load);
+    } finally {
+      clock.mockRestore();
+    }
+    await generations.written({ enterpriseGlobalId: 'ent-step' });
+    for (let time = 0; time < 3; time++) expect((await read(cache, asked, false, load)).value).toBe('2');
+    expect(calls()).toBe(2);
+  });
+
   it('a write that Redis did not take is made up for before anything is read again', async () => {
     const { log, lines } = new RecordedLog();
     const generations = new Generations(config.upstream, LIFE, redis, log, metrics);

@@ -71,8 +71,8 @@ export class ReadCache {
   /** Reads a list that the request needs without returning it. `fresh`: as in {@link read}. */
   async list<T>(spec: ListSpec<T>, call: CallContext, fresh = call.fresh ?? false): Promise<Cached<T>> {
     if (!this.isOn) return { value: (await spec.load(undefined)).value };
-    const { name: operation, enterpriseGlobalId, query } = spec;
-    const key = this.keys.ofList(operation, [enterpriseGlobalId, sortedEntries(query)], call);
+    const { name: operation, enterpriseGlobalId } = spec;
+    const key = this.#keyOf(spec, call);
     const asked = this.keys.generationOf({ enterpriseGlobalId }, call);
     const held = fresh ? undefined : this.lists.held<T>(key);
     // If the generation is not known yet (a caller without a rate, a lookup of a write), the same write to Redis asks for the list.
@@ -90,6 +90,15 @@ export class ReadCache {
     const found = await (shared ?? this.lists.find(key, spec.form));
     if (found?.generation === generation) return this.#hit(operation, key, found);
     return this.#join(spec, call, key, generation);
+  }
+
+  /** Returns the key under which a result is kept. Calls with the same key find the same results in the cache. */
+  keyOf<T>(source: Source<T>, call: CallContext): string {
+    return this.#keyOf(this.#listOf(source, call), call);
+  }
+
+  #keyOf<T>({ name, enterpriseGlobalId, query }: ListSpec<T>, call: CallContext): string {
+    return this.keys.ofList(name, [enterpriseGlobalId, sortedEntries(query)], call);
   }
 
   #listOf<T>(source: Source<T>, call: CallContext): ListSpec<T> {

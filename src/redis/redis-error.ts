@@ -60,7 +60,9 @@ export function redisErrorWords(error: unknown): string {
     .replace(/, with args beginning with.*/s, '')
     .replace(/ Retrying from scratch after [\d.]+ms\./, '');
   // The log masks secrets.
-  return cleanText(code === undefined ? words : `${code}: ${words}`, (text) => text).slice(0, 200);
+  return cleanText(code === undefined ? words : `${code}: ${words}`, (text) => text)
+    .slice(0, 200)
+    .toWellFormed();
 }
 
 /** True if the server refuses the connection, or if one side refuses the other's certificate. A network failure is no refusal. */

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { AccessToken } from '../token/principal.ts';
+import type { TokenEndpoint } from '../token/token.endpoint.ts';
 import { TokenFailure } from '../token/token-failure.ts';
 import { inWaitTime, TokenManager } from '../token/token.manager.ts';
 import type { ActingUser, CallContext } from '../request/call-context.ts';
@@ -21,6 +23,7 @@ export class SessionService {
   constructor(
     private readonly store: SessionStore,
     private readonly tokens: TokenManager,
+    private readonly config: UpstreamConfig,
   ) {}
 
   async open(
@@ -92,6 +95,17 @@ export class SessionService {
     };
   }
 
+  /** Returns the user of a response that takes long. Before each of its calls, the session is looked up again, because it may have ended. */
+  lookedUpAgain(user: ActingUser, caller: string): ActingUser {
+    const { sessionId } = user;
+    if (sessionId === undefined) return user;
+    const token = async (waitMs: number) => {
+      await this.find(sessionId, caller);
+      return user.token(waitMs);
+    };
+    return { ...user, token };
+  }
+
   /** Waits for `waitMs` at most. The renewal goes on after that, so that the next call of the session finds its token. */
   #renewed(key: string, refusedVersion: string | undefined, waitMs: number): Promise<AccessToken> {
     const giveUpAt = performance.now() + waitMs;
@@ -135,7 +149,8 @@ export class SessionService {
 
   async #login(username: string, password: string): Promise<AccessToken> {
     try {
-      return await this.tokens.forSession((endpoint) => endpoint.login(username, password));
+      const login = (endpoint: TokenEndpoint) => endpoint.login(username, password);
+      return await this.tokens.forSession(login, this.config.deadlineMs);
     } catch (error) {
       if (isOfUser(error)) throw new ProblemException('login-failed');
       throw error;

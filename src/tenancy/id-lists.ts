@@ -87,6 +87,11 @@ const FORM: TextForm<IdList> = {
   fromText: (text) => new IdList(JSON.parse(text) as Read),
 };
 
+/** False for a row without an id. It may be the row of an id that is missing from the list. */
+function isId(id: Id | undefined): boolean {
+  return id != null;
+}
+
 /** Reads the columns of a list: for each kind the field that has its ids. */
 function columnsIn<Name extends string>(shape: Shape<Name>, fields: Partial<Record<IdKind, Name>>) {
   const columns = Object.entries(fields) as [IdKind, Name][];
@@ -97,13 +102,17 @@ function columnsIn<Name extends string>(shape: Shape<Name>, fields: Partial<Reco
     const ids = columns.map(
       ([kind], column) => [kind, list.items.map((row) => row[column] ?? null)] as const,
     );
-    const whole = columns.flatMap(([kind, field]) => (isWholeFor(list, [field]) ? [kind] : []));
-    return { columns: Object.fromEntries(ids), whole };
+    const isWhole = ([, field]: [IdKind, Name], column: number) =>
+      isWholeFor(list, [field]) && list.items.every((row) => isId(row[column]));
+    return { columns: Object.fromEntries(ids), whole: columns.filter(isWhole).map(([kind]) => kind) };
   };
 }
-const ASSETS = columnsIn(assetShape, { asset: 'id', assetNum: 'assetNum', customer: 'customerId' });
-const ASSET_NUMS = columnsIn(assetNumShape, { asset: 'assetId', assetNum: 'assetNum' });
-const LENT_LOCKS = columnsIn(lentLockShape, { lentLock: 'assetNum' });
+/** The lists that come whole, of one enterprise. */
+const WHOLE_LISTS = {
+  assets: columnsIn(assetShape, { asset: 'id', assetNum: 'assetNum', customer: 'customerId' }),
+  assetNums: columnsIn(assetNumShape, { asset: 'assetId', assetNum: 'assetNum' }),
+  lentLocks: columnsIn(lentLockShape, { lentLock: 'assetNum' }),
+};
 
 export interface Found {
   readonly list: IdList;
@@ -145,7 +154,7 @@ export class IdLists {
     fresh: boolean,
   ): Promise<Cached<IdList>> {
     const load = async () => {
-      const read = await this[list](call, enterprise, by).catch((error: unknown) => {
+      const read = await this.#read(list, call, enterprise, by).catch((error: unknown) => {
         throw asProblem(error);
       });
       return { value: new IdList(read), length: lengthOf(read.columns) };
@@ -154,23 +163,21 @@ export class IdLists {
     return this.cache.list(spec, call, fresh);
   }
 
-  assets(call: CallContext, enterpriseGlobalId: string): Promise<Read> {
-    const decode: Decode<Read> = (data, notes) => ASSETS(data, this.readings.nullIsEmpty, notes);
-    return this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, decode);
-  }
-
-  assetNums(call: CallContext, enterpriseGlobalId: string): Promise<Read> {
-    const decode: Decode<Read> = (data, notes) => ASSET_NUMS(data, this.readings.nullIsEmpty, notes);
-    return this.upstream.call('listAssetNums', call, { ids: { enterpriseGlobalId } }, decode);
-  }
-
-  lentLocks(call: CallContext, enterpriseGlobalId: string): Promise<Read> {
-    const decode: Decode<Read> = (data, notes) => LENT_LOCKS(data, this.readings.nullIsEmpty, notes);
-    return this.upstream.call('listLentLocks', call, { ids: { enterpriseGlobalId } }, decode);
+  #read(
+    list: ListName,
+    call: CallContext,
+    enterpriseGlobalId: string,
+    by: Readonly<Record<string, string>>,
+  ): Promise<Read> {
+    if (list === 'members') return this.#members(call, enterpriseGlobalId);
+    if (list === 'customers') return this.#customers(call, enterpriseGlobalId, by);
+    if (list === 'orders') return this.#orders(call, by);
+    const decode: Decode<Read> = (data, notes) => WHOLE_LISTS[list](data, this.readings.nullIsEmpty, notes);
+    return this.upstream.call(operationOf[list], call, { ids: { enterpriseGlobalId } }, decode);
   }
 
   /** Reads every page, because the platform can search a member only by name or account. */
-  async members(call: CallContext, enterpriseGlobalId: string): Promise<Read> {
+  async #members(call: CallContext, enterpriseGlobalId: string): Promise<Read> {
     const ask: AskPage<{ memberGlobalId: string; deleted: boolean | null }> = (query) =>
       this.upstream.call('listMembers', call, { ids: { enterpriseGlobalId }, query }, (data, notes) => {
         const read = (wire: Reader<MemberField>) => ({
@@ -181,7 +188,7 @@ export class IdLists {
       });
     const found: string[] = [];
     let nameless = 0;
-    for await (const part of this.memberList.all(ask, PAGES_AT_A_TIME)) {
+    for await (const part of this.memberList.all(ask, { pagesAtATime: PAGES_AT_A_TIME })) {
       nameless += part.nameless;
       for (const { memberGlobalId } of part.items) found.push(memberGlobalId);
     }
@@ -192,7 +199,7 @@ export class IdLists {
    * Reads the customers of the enterprise to which one channel number belongs. The platform also lists the enterprise's other customers, and
    * may list those of other enterprises, so each row says its own channel and number.
    */
-  customers(
+  #customers(
     call: CallContext,
     enterpriseGlobalId: string,
     by: Readonly<Record<string, string>>,
@@ -224,19 +231,22 @@ export class IdLists {
         ),
       };
       const whole: IdKind[] = [];
-      if (isWholeFor(list, ['customerId', 'enterpriseGlobalId'])) whole.push('customer');
-      if (isWholeFor(list, ['channelCode', 'channelCustomerId', 'enterpriseGlobalId']))
+      const isOwnKnown =
+        isWholeFor(list, ['enterpriseGlobalId']) && list.items.every((each) => isId(each.enterprise));
+      if (isOwnKnown && isWholeFor(list, ['customerId']) && own.every((each) => isId(each.customerId)))
+        whole.push('customer');
+      if (
+        isOwnKnown &&
+        isWholeFor(list, ['channelCode', 'channelCustomerId']) &&
+        own.every((each) => isId(each.channelCode) && isId(each.channelCustomerId))
+      )
         whole.push('channelCustomer');
       return { columns, whole };
     });
   }
 
   /** Reads the licence orders whose products or packages are on one asset. */
-  orders(
-    call: CallContext,
-    _enterprise: string,
-    { assetId = '' }: Readonly<Record<string, string>>,
-  ): Promise<Read> {
+  #orders(call: CallContext, { assetId = '' }: Readonly<Record<string, string>>): Promise<Read> {
     const { timestampUnit, nullIsEmpty } = this.readings;
     return this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data, notes) => {
       const { instances, isWhole } = toAssetContent(data, timestampUnit, nullIsEmpty, { notes });

@@ -1,6 +1,9 @@
 import * as z from 'zod';
 import type { LogFields, LoggedFailure } from '../problem/problem.exception.ts';
 
+/** The reason of a failure because the endpoint refused the application's secret. */
+export const SECRET_REFUSED = 'invalid_client';
+
 /**
  * There is no token for a call to the platform. `unavailable`: the endpoint did not respond in time, or not as a token endpoint.
  * `rejected`: it refused the credentials (RFC 6749 5.2). Nothing was sent to the platform's API.

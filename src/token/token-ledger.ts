@@ -59,9 +59,10 @@ export class TokenLedger {
   ) {}
 
   /**
-   * Returns the token unless its version is a `stale` one. Otherwise it returns the permit to ask for a token, or the reason against it.
+   * Returns the token unless its version is a `stale` one. Otherwise it returns the permit to ask for a token, or the reason against it. A
+   * refusal of the principal with the reason `passed` is no reason against it.
    */
-  claim(keys: TokenKeys, owner: string, ...stale: readonly string[]): Promise<Claim> {
+  claim(keys: TokenKeys, owner: string, stale: readonly string[] = [], passed?: string): Promise<Claim> {
     return this.store.change<Claim>(keys, (entries, now) => {
       const changes: Changes = {};
       const kept = tokenIn(entries);
@@ -72,7 +73,8 @@ export class TokenLedger {
         changes.token = null;
       }
       const [endpoint, principal] = [failureIn(entries.endpoint), failureIn(entries.failure)];
-      for (const failure of [endpoint, principal]) {
+      const isPassed = principal?.record !== undefined && principal.record.reason === passed;
+      for (const failure of isPassed ? [endpoint] : [endpoint, principal]) {
         const retryInMs = (failure?.until ?? 0) - now;
         if (retryInMs > 0 && retryInMs <= MAX_HOLD_MS)
           return { result: { kind: 'failing', failure: failure?.record ?? UNREADABLE, retryInMs }, changes };

@@ -9,7 +9,7 @@ import { FollowedFiles } from '../observability/followed-files.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
 import { type AccessToken, accessToken, type Principal } from './principal.ts';
 import { readTokenAnswer, type TokenAnswer } from './token-answer.ts';
-import { TokenFailure } from './token-failure.ts';
+import { SECRET_REFUSED, TokenFailure } from './token-failure.ts';
 
 const SECRET_FILE = 'UPSTREAM_APP_SECRET_FILE';
 const TIMEOUT_S = 5;
@@ -97,7 +97,7 @@ export class TokenEndpoint implements OnModuleInit {
       appSecret.settled(current);
       return token;
     } catch (error) {
-      const wrongSecret = error instanceof TokenFailure && error.reason === 'invalid_client';
+      const wrongSecret = error instanceof TokenFailure && error.reason === SECRET_REFUSED;
       if (!wrongSecret || previous === undefined) throw error;
       const token = await this.#ask(previous, grant);
       appSecret.settled(previous);

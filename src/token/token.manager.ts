@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { SpanKind } from '@opentelemetry/api';
+import pLimit from 'p-limit';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { inSpan } from '../observability/tracing.ts';
+import { tokenConnections } from '../transport/upstream-pools.ts';
 import { type AccessToken, type Principal, principalName } from './principal.ts';
 import { TokenEndpoint } from './token.endpoint.ts';
 import { TokenFailure } from './token-failure.ts';
@@ -25,6 +27,11 @@ const RENEWAL_PAUSE_MS = 1_000;
 export class TokenManager {
   readonly #flights = new SingleFlight<HeldToken>();
   readonly #troubles = new TokenTroubles((principal) => this.#flightOf(principal));
+  readonly #limits = {
+    application: pLimit(tokenConnections.application),
+    user: pLimit(tokenConnections.user),
+    session: pLimit(tokenConnections.session),
+  };
 
   constructor(
     private readonly store: TokenStore,
@@ -69,8 +76,26 @@ export class TokenManager {
     return dropped;
   }
 
-  /** Requests a token for a session, which keeps the token itself. Nothing is requested while the endpoint is known to fail. */
-  async forSession(request: (endpoint: TokenEndpoint) => Promise<AccessToken>): Promise<AccessToken> {
+  /**
+   * Requests a token for a session, which keeps the token itself. Nothing is requested while the endpoint is known to fail, or if no connection
+   * is free within `waitMs`.
+   */
+  async forSession(
+    request: (endpoint: TokenEndpoint) => Promise<AccessToken>,
+    waitMs?: number,
+  ): Promise<AccessToken> {
+    const giveUpAt = performance.now() + (waitMs ?? Infinity);
+    const begun = Promise.withResolvers<void>();
+    const token = this.#limits.session(() => {
+      if (performance.now() >= giveUpAt) throw new TokenFailure('unavailable', 'waited_too_long');
+      begun.resolve();
+      return this.#askForSession(request);
+    });
+    if (waitMs !== undefined) await inWaitTime(waitMs, Promise.race([begun.promise, token]));
+    return token;
+  }
+
+  async #askForSession(request: (endpoint: TokenEndpoint) => Promise<AccessToken>): Promise<AccessToken> {
     const owner = newOwner();
     const claim = await whenNotBusy(() => this.store.claimForSession(owner));
     if (claim.kind === 'failing') throw this.#remembered('session', claim);
@@ -154,7 +179,9 @@ export class TokenManager {
 
   async #renew(principal: Principal, permit: Permit, refreshToken?: string): Promise<HeldToken> {
     try {
-      const token = await this.#ask(permit, () => this.#request(principal, refreshToken));
+      const token = await this.#ask(permit, () =>
+        this.#limits[principal.kind](() => this.#request(principal, refreshToken)),
+      );
       const kept = await this.store.save(principal, permit, token);
       this.metrics.tokenEvent(principal.kind, 'renewed');
       return kept;

@@ -83,7 +83,7 @@ async function permitFrom(
   owner: string = randomUUID(),
   stale = '',
 ): Promise<Permit> {
-  const claim = await ledger.claim(of, owner, stale);
+  const claim = await ledger.claim(of, owner, [stale]);
   if (claim.kind !== 'permit') throw new Error(`got ${claim.kind} and no permit`);
   return claim.permit;
 }
@@ -109,10 +109,10 @@ describe.each<[string, () => Promise<TokenLedger>]>([
   it('lets one owner ask, also twice, since a reply may be lost, while others wait, and keeps its token for its life', async () => {
     await permitFrom(ledger, keys, 'one');
     const permit = await permitFrom(ledger, keys, 'one');
-    expect(await ledger.claim(keys, 'two', '')).toEqual({ kind: 'busy' });
+    expect(await ledger.claim(keys, 'two')).toEqual({ kind: 'busy' });
     const token = newToken(600);
     await ledger.save(permit, token);
-    const claim = await ledger.claim(keys, 'two', '');
+    const claim = await ledger.claim(keys, 'two');
     expect(claim).toMatchObject({ kind: 'token', token });
     const { endsInMs } = claim as typeof claim & { kind: 'token' };
     expect(endsInMs).toBeGreaterThan(500_000);
@@ -123,10 +123,13 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     const token = newToken();
     await ledger.save(await permitFrom(ledger), token);
     const permit = await permitFrom(ledger, keys, 'renewer', token.version);
-    expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
+    expect(await ledger.claim(keys, 'two')).toMatchObject({ kind: 'token', token });
     const renewed = newToken();
     await ledger.save(permit, renewed);
-    expect(await ledger.claim(keys, 'three', token.version)).toMatchObject({ kind: 'token', token: renewed });
+    expect(await ledger.claim(keys, 'three', [token.version])).toMatchObject({
+      kind: 'token',
+      token: renewed,
+    });
   });
 
   it('replaces a stale token even if its time is later, as after a failover to a Redis whose clock is behind', async () => {
@@ -136,12 +139,12 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     const renewing = await permitFrom(ledger, keys, 'renewer', token.version);
     const renewed = newToken();
     expect(await ledger.save(renewing, renewed)).toMatchObject({ token: renewed });
-    expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token: renewed });
+    expect(await ledger.claim(keys, 'two')).toMatchObject({ kind: 'token', token: renewed });
   });
 
   it('keeps no token that has no life, and frees the lock', async () => {
     await ledger.save(await permitFrom(ledger), newToken(0));
-    expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
+    expect((await ledger.claim(keys, 'two')).kind).toBe('permit');
   });
 
   it('never lets a late owner put an older token, or a failure, in the place of a newer token', async () => {
@@ -150,50 +153,50 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     // This state is the same as if the lock of the slow owner had expired.
     await ledger.save({ ...slow, owner: 'quick', stamp: slow.stamp + 1 }, newer);
     expect(await ledger.save(slow, newToken())).toMatchObject({ token: newer });
-    expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token: newer });
+    expect(await ledger.claim(keys, 'two')).toMatchObject({ kind: 'token', token: newer });
     await ledger.fail(slow, failed(), 60_000);
-    expect(await ledger.claim(keys, 'two', newer.version)).toMatchObject({ kind: 'permit' });
+    expect(await ledger.claim(keys, 'two', [newer.version])).toMatchObject({ kind: 'permit' });
   });
 
   it('does not let an owner release the permit of another', async () => {
     const first = await permitFrom(ledger, keys, 'first');
     await ledger.release({ ...first, owner: 'stranger' });
-    expect((await ledger.claim(keys, 'two', '')).kind).toBe('busy');
+    expect((await ledger.claim(keys, 'two')).kind).toBe('busy');
     await ledger.release(first);
-    expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
+    expect((await ledger.claim(keys, 'two')).kind).toBe('permit');
   });
 
   it('remembers why a request failed, and until when no owner asks; then one asks, with the failures before', async () => {
     const failure = failed({ kind: 'rejected', reason: 'invalid_grant', count: 3, refusedAt: [1, 2] });
     await ledger.fail(await permitFrom(ledger), failure, 60_000);
-    const claim = await ledger.claim(keys, 'two', '');
+    const claim = await ledger.claim(keys, 'two');
     expect(claim).toMatchObject({ kind: 'failing', failure });
     const { retryInMs } = claim as typeof claim & { kind: 'failing' };
     expect(retryInMs).toBeGreaterThan(55_000);
     expect(retryInMs).toBeLessThanOrEqual(60_000);
-    expect((await ledger.claim(others, 'two', '')).kind).toBe('permit');
+    expect((await ledger.claim(others, 'two')).kind).toBe('permit');
     await later(60_000);
     expect((await permitFrom(ledger)).failures).toMatchObject({ principal: failure });
-    expect((await ledger.claim(keys, 'another', '')).kind).toBe('busy');
+    expect((await ledger.claim(keys, 'another')).kind).toBe('busy');
   });
 
   it('holds every principal back where the endpoint itself fails, and lets one of them try again', async () => {
     const failure = failed({ ofEndpoint: true });
     await ledger.fail(await permitFrom(ledger), failure, 60_000);
-    expect(await ledger.claim(others, 'two', '')).toMatchObject({ kind: 'failing', failure });
+    expect(await ledger.claim(others, 'two')).toMatchObject({ kind: 'failing', failure });
     await later(60_000);
     const permit = await permitFrom(ledger, others);
     expect(permit.failures).toMatchObject({ endpoint: failure });
-    expect((await ledger.claim(keys, 'three', '')).kind).toBe('busy');
+    expect((await ledger.claim(keys, 'three')).kind).toBe('busy');
     await ledger.save(permit, newToken());
-    expect((await ledger.claim(keys, 'three', '')).kind).toBe('permit');
+    expect((await ledger.claim(keys, 'three')).kind).toBe('permit');
   });
 
   it('counts an endpoint that refuses a principal as working', async () => {
     await ledger.fail(await permitFrom(ledger), failed({ ofEndpoint: true }), 60_000);
     await later(60_000);
     await ledger.fail(await permitFrom(ledger), failed({ kind: 'rejected' }), 60_000);
-    expect(await ledger.claim(others, 'two', '')).toMatchObject({
+    expect(await ledger.claim(others, 'two')).toMatchObject({
       kind: 'permit',
       permit: { failures: { endpoint: undefined } },
     });
@@ -213,8 +216,8 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     await ledger.save(await permitFrom(ledger), token);
     const permit = await permitFrom(ledger, keys, 'renewer', token.version);
     await ledger.fail(permit, failed(), 60_000);
-    expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
-    expect((await ledger.claim(keys, 'two', token.version)).kind).toBe('failing');
+    expect(await ledger.claim(keys, 'two')).toMatchObject({ kind: 'token', token });
+    expect((await ledger.claim(keys, 'two', [token.version])).kind).toBe('failing');
   });
 
   describe('when the platform refuses a token', () => {
@@ -222,9 +225,9 @@ describe.each<[string, () => Promise<TokenLedger>]>([
       const token = newToken();
       await ledger.save(await permitFrom(ledger), token);
       expect(await ledger.refuse(keys, 'older', false)).toBe(true);
-      expect((await ledger.claim(keys, 'two', '')).kind).toBe('token');
+      expect((await ledger.claim(keys, 'two')).kind).toBe('token');
       expect(await ledger.refuse(keys, token.version, false)).toBe(true);
-      expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
+      expect((await ledger.claim(keys, 'two')).kind).toBe('permit');
     });
 
     it('holds off where the renewed token is refused as well: it stays and is not renewed', async () => {
@@ -232,7 +235,7 @@ describe.each<[string, () => Promise<TokenLedger>]>([
       await ledger.save(await permitFrom(ledger), token);
       expect(await ledger.refuse(keys, token.version, true)).toBe(false);
       expect(await ledger.refuse(keys, token.version, false)).toBe(false);
-      expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
+      expect(await ledger.claim(keys, 'two')).toMatchObject({ kind: 'token', token });
       expect(await ledger.refuse(others, token.version, false)).toBe(true);
     });
   });
@@ -244,7 +247,7 @@ describe('time', () => {
     const ledger = new TokenLedger(new MemoryLedgerStore());
     await permitFrom(ledger, keys, 'died');
     passedMs = 9_999;
-    expect((await ledger.claim(keys, 'two', '')).kind).toBe('busy');
+    expect((await ledger.claim(keys, 'two')).kind).toBe('busy');
     passedMs = 10_001;
     const token = newToken();
     await ledger.save(await permitFrom(ledger, keys, 'two'), token);
@@ -257,7 +260,7 @@ describe('time', () => {
     expect(await ledger.refuse(keys, token.version, false)).toBe(true);
     await ledger.save(await permitFrom(ledger, keys, 'three'), token);
     passedMs += token.usableMs + 1;
-    expect((await ledger.claim(keys, 'four', '')).kind).toBe('permit');
+    expect((await ledger.claim(keys, 'four')).kind).toBe('permit');
   });
 
   it('ends them in Redis by its own', async () => {
@@ -294,7 +297,7 @@ describe('a value in Redis', () => {
     await direct.set(keys.token, change((await direct.get(keys.token)) ?? ''), 'PX', 60_000);
     const token = newToken();
     await ledger.save(await permitFrom(ledger), token);
-    expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
+    expect(await ledger.claim(keys, 'two')).toMatchObject({ kind: 'token', token });
     const counted = await metrics.registry.getSingleMetricAsString('gateway_redis_unreadable_total');
     expect(counted.includes('{store="tokens"} 1')).toBe(unreadable === 1);
   });
@@ -303,8 +306,8 @@ describe('a value in Redis', () => {
     const ledger = await redisLedger();
     await ledger.save(await permitFrom(ledger, others), newToken());
     await direct.copy(others.token, keys.token, 'REPLACE');
-    expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
-    expect((await ledger.claim(others, 'two', '')).kind).toBe('token');
+    expect((await ledger.claim(keys, 'two')).kind).toBe('permit');
+    expect((await ledger.claim(others, 'two')).kind).toBe('token');
   });
 
   it('of another type is a miss at every key, and is replaced', async () => {
@@ -312,19 +315,19 @@ describe('a value in Redis', () => {
     for (const key of Object.values(keys) as string[]) await direct.lpush(key, 'a');
     const token = newToken();
     await ledger.save(await permitFrom(ledger), token);
-    expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
+    expect(await ledger.claim(keys, 'two')).toMatchObject({ kind: 'token', token });
   });
 
   it('of a failure that cannot be read still holds requests back until its time', async () => {
     const ledger = await redisLedger();
     const soon = Number((await direct.time())[0]) * 1_000 + 30_000;
     await direct.set(keys.failure, `${soon}:{"kind":"sabotage"}`, 'PX', 60_000);
-    expect(await ledger.claim(keys, 'two', '')).toMatchObject({
+    expect(await ledger.claim(keys, 'two')).toMatchObject({
       kind: 'failing',
       failure: { kind: 'unavailable', reason: 'unreadable_record' },
     });
     await direct.set(keys.failure, `${soon + 10 * 3_600_000}:{}`, 'PX', 60_000);
-    expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
+    expect((await ledger.claim(keys, 'two')).kind).toBe('permit');
   });
 });
 

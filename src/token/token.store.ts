@@ -7,7 +7,7 @@ import { environmentName, sha256 } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { MemoryLedgerStore, RedisLedgerStore, type TokenKeys, tokenKeys } from './ledger-store.ts';
 import { type AccessToken, type Principal, principalName } from './principal.ts';
-import { afterFailure, type TokenFailure } from './token-failure.ts';
+import { afterFailure, SECRET_REFUSED, type TokenFailure } from './token-failure.ts';
 import { type Claim, type KeptToken, type Permit, TokenLedger } from './token-ledger.ts';
 
 /** A token with the times (performance.now) of its renewal and of its end. */
@@ -36,6 +36,11 @@ export class TokenStore {
   readonly #shared: TokenLedger | undefined;
   /** By key, the versions that this process has dropped or replaced while Redis did not store that. Redis may still return them. */
   readonly #outdated = new Map<string, ReadonlySet<string>>();
+  /**
+   * By key, the time (performance.now) until which this process obeys every refusal of the application's secret, because its former secret was
+   * refused as well.
+   */
+  readonly #refused = new Map<string, number>();
   readonly #prefix: string;
 
   constructor(
@@ -78,6 +83,7 @@ export class TokenStore {
 
   async save(principal: Principal, permit: Permit, token: AccessToken): Promise<HeldToken> {
     const { ledger, keys, stale } = permit;
+    this.#refused.delete(keys.token);
     if (ledger !== this.#memory) await this.#memory.forget(keys);
     const saved = await ledger.save(permit, token).catch((error: unknown) => this.#missed('save', error));
     if (saved && ledger === this.#shared) this.#outdated.delete(keys.token);
@@ -89,6 +95,7 @@ export class TokenStore {
   async fail(permit: Permit, failure: TokenFailure): Promise<number> {
     const before = failure.ofEndpoint ? permit.failures.endpoint : permit.failures.principal;
     const { record, holdMs } = afterFailure(before, failure, permit.stamp);
+    if (failure.reason === SECRET_REFUSED) this.#refused.set(permit.keys.token, performance.now() + holdMs);
     await permit.ledger.fail(permit, record, holdMs).catch(async (error: unknown) => {
       this.#missed('fail', error);
       const stamp = performance.now();
@@ -141,9 +148,9 @@ export class TokenStore {
 
   async #claim(keys: TokenKeys, owner: string, stale: string): Promise<Claim> {
     try {
-      if (!this.#shared) return await this.#memory.claim(keys, owner, stale);
+      if (!this.#shared) return await this.#memory.claim(keys, owner, [stale]);
       const outdated = this.#outdated.get(keys.token) ?? [];
-      const claim = await this.#shared.claim(keys, owner, stale, ...outdated);
+      const claim = await this.#shared.claim(keys, owner, [stale, ...outdated], this.#passed(keys));
       if (claim.kind === 'token') {
         this.#outdated.delete(keys.token);
         await this.#memory.forget(keys);
@@ -154,8 +161,17 @@ export class TokenStore {
       const held = this.#local.get(keys.token)?.token;
       const endsInMs = (held?.endsAt ?? 0) - performance.now();
       if (held && endsInMs > 0 && held.version !== stale) return { kind: 'token', token: held, endsInMs };
-      return this.#memory.claim(keys, owner, stale);
+      return this.#memory.claim(keys, owner, [stale]);
     }
+  }
+
+  /**
+   * The refusal that says nothing to this process: while the application's secret is being changed, a process that has started since knows
+   * only the next one.
+   */
+  #passed(keys: TokenKeys): string | undefined {
+    const isObeyed = performance.now() < (this.#refused.get(keys.token) ?? -Infinity);
+    return isObeyed || this.config.appSecret.candidates.length === 1 ? undefined : SECRET_REFUSED;
   }
 
   /** Remembers versions that Redis may still have. Without Redis there are none. */

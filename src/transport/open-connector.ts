@@ -2,6 +2,9 @@ import type { Socket } from 'node:net';
 import { buildConnector, errors } from 'undici';
 import { ResponseFrame } from './response-frame.ts';
 
+/** The age at which a pool replaces a connection (undici's `clientTtl`). Its name is then resolved again, because the server may have moved. */
+export const CONNECTION_LIFE_MS = 2 * 60_000;
+
 /**
  * Opens the connections of the gateway's HTTP clients. undici ends the connection at a 100 that it did not request, although it skips every
  * other interim response (RFC 9110 15.2). On these connections it reads each 100 as a 102. undici also has no limit for interim responses,

@@ -8,13 +8,16 @@ const HTTP_DATE =
  * closed for years. `now` is in ms since the epoch.
  */
 export function retryAfterSeconds(
-  header: string | string[] | undefined,
+  given: string | string[] | undefined,
   now = Date.now(),
   max = MAX_RETRY_AFTER_SECONDS,
 ): number | undefined {
-  if (typeof header !== 'string') return undefined;
+  if (typeof given !== 'string') return undefined;
+  const header = given.trim();
   const isDate = HTTP_DATE.test(header);
   if (!isDate && !/^\d+$/.test(header)) return undefined;
-  const seconds = isDate ? Math.ceil((Date.parse(header) - now) / 1000) : Number(header);
+  // The oldest form has no zone, and is in GMT too.
+  const date = header.endsWith('GMT') ? header : `${header} GMT`;
+  const seconds = isDate ? Math.ceil((Date.parse(date) - now) / 1000) : Number(header);
   return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), max);
 }

@@ -7,7 +7,7 @@ import axios, {
   type InternalAxiosRequestConfig,
 } from 'axios';
 import { from, type Observable } from 'rxjs';
-import type { Agent, buildConnector, Dispatcher, Pool } from 'undici';
+import { Agent, type buildConnector, type Dispatcher, Pool } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { type Certificates, secureContextOf } from '../config/certificate-files.ts';
 import type { FollowedCertificates } from '../config/followed-certificates.ts';
@@ -15,9 +15,8 @@ import type { TlsServer } from '../observability/metric-tables.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { PassingSet } from '../kit/passing-set/passing-set.ts';
 import { Exchange, ResponseBudget } from './exchange.ts';
-import { openConnector } from './open-connector.ts';
+import { CONNECTION_LIFE_MS, openConnector } from './open-connector.ts';
 import { OwnConnections } from './own-connections.ts';
-import { renewingAgent, renewingPool } from './renewing-client.ts';
 
 declare module 'axios' {
   interface AxiosRequestConfig {
@@ -46,6 +45,11 @@ export const connections = {
   memberWrites: 64,
 } as const;
 export type GroupName = keyof typeof connections;
+/**
+ * The number of connections to the token endpoint for each kind of owner of tokens. The token manager sends no more requests at a time. The time
+ * limit of a request includes its wait for a connection, so the endpoint would otherwise seem to be silent.
+ */
+export const tokenConnections = { application: 2, user: 4, session: 4 } as const;
 
 /** The largest response. The platform sends all assets of an enterprise at once: 30,000 of them are 16 MiB. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
@@ -64,19 +68,24 @@ export class UpstreamPools implements OnApplicationShutdown {
   constructor(config: UpstreamConfig, metrics: Metrics) {
     const { baseUrl, connectTimeoutMs, certificates } = config;
     const connect = watchedConnector('platform', connectTimeoutMs, metrics, certificates);
-    const options = { connect, allowH2: false, maxHeaderSize: 16 * 1024, keepAliveTimeout: 4_000 };
+    const maxHeaderSize = 16 * 1024;
+    const options = { allowH2: false, maxHeaderSize, keepAliveTimeout: 4_000, clientTtl: CONNECTION_LIFE_MS };
     const { orders, ...shared } = connections;
-    this.#orders = new OwnConnections(new URL(baseUrl.origin), { ...options, connections: orders });
+    this.#orders = new OwnConnections(new URL(baseUrl.origin), {
+      connect,
+      maxHeaderSize,
+      connections: orders,
+    });
     this.#shared = new Map(
       Object.entries(shared).map(([name, limit]) => [
         name as GroupName,
-        renewingPool(baseUrl.origin, { ...options, connections: limit }),
+        new Pool(baseUrl.origin, { ...options, connect, connections: limit }),
       ]),
     );
-    this.tokens = renewingAgent({
+    this.tokens = new Agent({
       ...options,
       connect: watchedConnector('tokens', connectTimeoutMs, metrics, certificates),
-      connections: 4,
+      connections: Object.values(tokenConnections).reduce((sum: number, each) => sum + each, 0),
     });
   }
 

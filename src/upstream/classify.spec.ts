@@ -221,7 +221,7 @@ describe("upstream's words", () => {
   const wordsOf = (message: unknown, secrets: string[] = []) =>
     detailsOf(
       classify(answer(299, JSON.stringify({ code: '13004', message, cause: message })), {
-        redact: (text) => redactor.redact(text, secrets),
+        redact: redactor.alsoMasking(() => secrets),
         taught: () => undefined,
       }),
     );

@@ -14,6 +14,8 @@ export interface KnownResponse {
   readonly profile: KnownPlatform;
   readonly result: unknown;
   readonly notes: ContractNotes;
+  /** The enterprise of which it shows assets. */
+  readonly served?: string | undefined;
 }
 
 /**

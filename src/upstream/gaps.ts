@@ -97,6 +97,7 @@ export class UpstreamGaps {
   /** The gaps that Redis does not have yet. */
   #pending = new Map<string, Seen>();
   #timer: NodeJS.Timeout | undefined;
+  #sent = Promise.resolve();
 
   constructor(
     private readonly redis: SharedRedis,
@@ -153,23 +154,32 @@ export class UpstreamGaps {
   async #shared(): Promise<Map<string, Seen> | undefined> {
     if (!this.redis.configured) return undefined;
     try {
-      if (this.#pending.size > 0) await this.#flush();
+      await this.#flush();
       const stored = await this.redis.run((client) => client.hgetall(this.#key));
-      return new Map(
+      const all = new Map(
         Object.entries(stored).map(([name, text]) => {
           const [count = 0, firstSeenAt = 0, lastSeenAt = 0] = text.split(' ').map(Number);
           return [name, { count, firstSeenAt, lastSeenAt }];
         }),
       );
+      // Redis may accept reads and refuse writes.
+      for (const [name, seen] of this.#pending) merge(all, name, seen);
+      return all;
     } catch {
       return undefined;
     }
   }
 
-  /** Sends new gaps to Redis. If Redis does not accept them, they are sent with the next ones. */
-  async #flush(): Promise<void> {
+  /** Resolves when Redis has all gaps noted so far, or does not accept them. */
+  #flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    return (this.#sent = this.#sent.then(() => this.#send()));
+  }
+
+  /** Sends new gaps to Redis. If Redis does not accept them, they are sent with the next ones. */
+  async #send(): Promise<void> {
+    if (this.#pending.size === 0) return;
     const pending = this.#pending;
     this.#pending = new Map();
     const values = [...pending].flatMap(([name, gap]) => [name, gap.count, gap.firstSeenAt, gap.lastSeenAt]);

@@ -25,16 +25,25 @@ export interface Part<T> {
 
 /**
  * How a list ended. `changed`: the list became shorter, or showed fewer different members than it counts, or showed members twice and does
- * not count them. Some members may then be on a page that was read before. `short`: its pages ended before all members were shown.
+ * not count them, or the last member of a page moved while the next one was read. Some members may then be on a page that was read before.
+ * `short`: its pages ended before all members were shown.
  */
 type End = 'whole' | 'changed' | 'short';
 
+interface ReadTerms {
+  readonly pagesAtATime?: number | undefined;
+  /**
+   * True if the end of each page is looked at once more after the next page came, with one further call. Otherwise a member is missed who moves
+   * to a page that was read, because an earlier one left, while another one joins and the list counts as many as before.
+   */
+  readonly isExact?: boolean;
+}
+
 /** The positions to read, and the way to read them. `again` means that the list is read for the second time. */
-interface Span {
+interface Span extends ReadTerms {
   readonly from: number;
   readonly to: number;
   readonly again: boolean;
-  readonly pagesAtATime: number;
 }
 
 /**
@@ -50,9 +59,9 @@ export class MemberList {
    * Yields every member once. A list that changed while it was read, or that ended early, is read once more, and then fails. If a list
    * shows the same members twice, and fewer members than it counts, it counts some of them twice.
    */
-  async *all<T extends Listed>(ask: AskPage<T>, pagesAtATime = 1): AsyncGenerator<Part<T>> {
+  async *all<T extends Listed>(ask: AskPage<T>, terms: ReadTerms = {}): AsyncGenerator<Part<T>> {
     const seen = new Map<string, boolean>();
-    const span = { from: 0, to: Infinity, pagesAtATime };
+    const span = { ...terms, from: 0, to: Infinity };
     const first = yield* this.#pass(ask, { ...span, again: false }, seen);
     if (first === 'whole') return;
     const shown = seen.size;
@@ -81,7 +90,7 @@ export class MemberList {
     for (const again of (await this.limit.listsDeleted()) ? [] : [false, true]) {
       items = [];
       let nameless = 0;
-      const span = { from, to: from + pageSize, again, pagesAtATime: 1 };
+      const span = { from, to: from + pageSize, again };
       const parts = this.#pass(ask, span, new Map());
       let part = await parts.next();
       for (; !part.done; part = await parts.next()) {
@@ -138,7 +147,7 @@ export class MemberList {
   /** Reads a span once. `seen` has the members that were yielded, each with the last pass that saw it. */
   async *#pass<T extends Listed>(
     ask: AskPage<T>,
-    { from, to, again, pagesAtATime }: Span,
+    { from, to, again, pagesAtATime = 1, isExact = false }: Span,
     seen: Map<string, boolean>,
   ): AsyncGenerator<Part<T>, End> {
     const size = Math.min(await this.limit.size(), to - from);
@@ -157,6 +166,10 @@ export class MemberList {
      */
     let hasRepeated = false;
     let last = new Set<string>();
+    /** The last member of the page before, and its position. */
+    let end: { readonly at: number; readonly member: T | null } | undefined;
+    /** For each page but the last, whether its last member has moved. */
+    const moves: Promise<boolean>[] = [];
     /** The number of members without an id, who cannot be told apart. */
     let nameless = 0;
     /** The end of the members that the platform has shown. Null if it has shown none. */
@@ -193,6 +206,8 @@ export class MemberList {
       for (const { memberGlobalId } of fresh) seen.set(memberGlobalId, again);
       const lost = shown.length - named.length;
       if (fresh.length > 0) nameless += lost;
+      if (isExact && end?.member && at === end.at + 1) moves.push(pages.hasMoved(end.member, end.at));
+      if (at !== undefined) end = { at: at + shown.length - 1, member: shown.at(-1) ?? null };
       if (at !== undefined && fresh.length > 0) {
         if (isSmaller) await this.limit.learn(asked);
         next = Math.max(next, until);
@@ -209,7 +224,7 @@ export class MemberList {
         nameless: lost,
       };
       if (!isOver && next < to) continue;
-      if (hasShrunk) return 'changed';
+      if (hasShrunk || (await Promise.all(moves)).includes(true)) return 'changed';
       if (total === null) return hasRepeated && to === Infinity ? 'changed' : 'whole';
       if (next < Math.min(total, to)) {
         this.limit.note('data.total');

@@ -19,7 +19,7 @@ export type AskPage<T> = (
 ) => Promise<MemberPage<T>>;
 
 /** The platform's pages, in the largest size that it has shown to support. */
-export class MemberPages<T> {
+export class MemberPages<T extends { readonly memberGlobalId: string }> {
   /** True if the last request asked for smaller pages. That helped if the next page has members. */
   isSmaller = false;
   readonly #maxItems: number;
@@ -29,6 +29,7 @@ export class MemberPages<T> {
   #full: number | undefined;
   #isAskedAgain = false;
   #first: FirstPage | undefined;
+  #hasForgotten = false;
 
   constructor(
     private readonly ask: AskPage<T>,
@@ -41,7 +42,7 @@ export class MemberPages<T> {
 
   /**
    * Reads the page with this position. `at` is where it begins, and `until` is where the next page begins. Returns undefined if the
-   * platform refuses a page of this size. If `at` is undefined, the platform's pages have another size, so this page has other members.
+   * platform refuses the page, and the next one is requested in another way. If `at` is undefined, the platform's pages have another size, so this page has other members.
    */
   async read(
     position: number,
@@ -70,12 +71,26 @@ export class MemberPages<T> {
       };
     } catch (error) {
       if (!mayMeanTheSize(error)) throw error;
+      if (this.#forgetsZero()) return undefined;
       this.#refusal ??= error;
       if (size > 1 && (await this.#isTheSize())) return undefined;
-      // The reason may be the number, which the next list then finds out anew.
-      if (this.#first === 0 && number === 1) this.limit.beginsWith(undefined);
       throw this.#refusal;
     }
+  }
+
+  /** Whether another member is at this position now. It counts as no if the platform does not show a page of one member. */
+  hasMoved({ memberGlobalId }: T, position: number): Promise<boolean> {
+    const pageNum = String(this.#numberOf(position + 1));
+    const moved = this.ask({ pageNum, pageSize: '1' }, true).then(
+      ({ came, items: [item] }) => came === 1 && item != null && item.memberGlobalId !== memberGlobalId,
+      (error: unknown) => {
+        if (mayMeanTheSize(error)) return false;
+        throw error;
+      },
+    );
+    // The reader throws the failure at the end of the list.
+    moved.catch(() => undefined);
+    return moved;
   }
 
   /**
@@ -138,6 +153,16 @@ export class MemberPages<T> {
     // The list may change between the two answers.
     if (again <= page.came / 2) return 0;
     return page.isLast === false || (page.total !== null && page.total > page.came) ? 1 : undefined;
+  }
+
+  /** Forgets that the first page is page 0, once: one odd page may have said so, and the platform then refuses page 0. */
+  #forgetsZero(): boolean {
+    if (this.#first !== 0 || this.#hasForgotten) return false;
+    this.#hasForgotten = true;
+    this.#first = undefined;
+    this.#ahead.clear();
+    this.limit.beginsWith(undefined);
+    return true;
   }
 
   #numberOf(page: number): number {

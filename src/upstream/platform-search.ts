@@ -8,7 +8,7 @@ import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import { type AssetField, assetShape, customerShape } from './wire/order.ts';
 import { type AssetContent, type Instance, toAssetContent } from './wire/instances.ts';
-import { lentLockShape } from './wire/member.ts';
+import { type LentLockField, lentLockShape } from './wire/member.ts';
 import { type Reader, readList } from './wire/reader.ts';
 import { isWholeFor, readDeciding } from './wire/whole-list.ts';
 
@@ -38,11 +38,15 @@ export interface SearchTerms {
   readonly user?: string | undefined;
   /** Limits the search to the assets with these numbers. Undefined means all assets. */
   readonly assetNums?: ReadonlySet<string>;
+  /** The contents that were read before, by the id of the asset. They are not read again, and what comes whole is added. */
+  readonly known?: Map<string, AssetHolding>;
 }
 
+type AssetHolding = Omit<Holding, 'assetNum'>;
+
 /**
- * Reads the assets of an enterprise and their content (order #8, member #7), and the enterprise of a customer (order #3), on the gateway's
- * own behalf, to learn the fate of an order. It cannot write.
+ * Reads the assets of an enterprise and their content (order #8, member #7), and the enterprise of a customer (order #3), to learn the
+ * fate of an order. The assets are read on the gateway's own behalf. It cannot write.
  */
 @Injectable()
 export class PlatformSearch {
@@ -61,7 +65,10 @@ export class PlatformSearch {
    * Reads one asset after the other, to leave capacity for callers. Rejects if the platform does not respond, if no user serves the
    * enterprise, or if a maintenance of everything begins meanwhile.
    */
-  async holdings(enterpriseGlobalId: string, { abandon, user, assetNums }: SearchTerms): Promise<Holdings> {
+  async holdings(
+    enterpriseGlobalId: string,
+    { abandon, user, assetNums, known }: SearchTerms,
+  ): Promise<Holdings> {
     const call = this.#callFor(enterpriseGlobalId, { abandon, user });
     const ids = { enterpriseGlobalId };
     const deciding = this.readings.deciding('assetNum');
@@ -72,11 +79,12 @@ export class PlatformSearch {
       });
       return readDeciding(assetShape, data, deciding, read, notes);
     });
-    const assets: Holding[] = [];
-    for (const asset of listed.items)
-      if (!assetNums || asset.assetNum === null || assetNums.has(asset.assetNum))
-        assets.push(await this.#holding(call, asset));
-    return { assets, isWhole: isWholeFor(listed, deciding.fields) };
+    const isWanted = (num: string | null) => !assetNums || num === null || assetNums.has(num);
+    const wanted = listed.items.filter(({ assetNum }) => isWanted(assetNum));
+    return {
+      assets: await this.#holdings(call, wanted, known),
+      isWhole: isWholeFor(listed, deciding.fields),
+    };
   }
 
   /**
@@ -85,32 +93,26 @@ export class PlatformSearch {
    */
   async lentLocks(
     enterpriseGlobalId: string,
-    { acting, ...terms }: Pick<SearchTerms, 'abandon' | 'user'> & { readonly acting?: ActingUser },
+    { acting, ...terms }: Pick<SearchTerms, 'abandon' | 'user' | 'known'> & { readonly acting?: ActingUser },
   ): Promise<Holdings> {
     const call = acting
       ? ownCallOf('reconciliation', { user: acting, abandon: terms.abandon })
       : this.#callFor(enterpriseGlobalId, terms);
     const deciding = this.readings.deciding('assetId');
-    const listed = await this.upstream.call(
-      'listLentLocks',
-      call,
-      { ids: { enterpriseGlobalId } },
-      (data, notes) =>
-        readDeciding(
-          lentLockShape,
-          data,
-          deciding,
-          (lock) => ({
-            assetId: lock.requiredId('assetId'),
-            assetNum: lock.id('assetNum'),
-            isLent: lock.flag('borrowedFlag'),
-          }),
-          notes,
-        ),
-    );
-    const assets: Holding[] = [];
-    for (const lock of listed.items) if (lock.isLent !== false) assets.push(await this.#holding(call, lock));
-    return { assets, isWhole: isWholeFor(listed, deciding.fields) };
+    const ids = { enterpriseGlobalId };
+    const listed = await this.upstream.call('listLentLocks', call, { ids }, (data, notes) => {
+      const read = (lock: Reader<LentLockField>) => ({
+        assetId: lock.requiredId('assetId'),
+        assetNum: lock.id('assetNum'),
+        isLent: lock.flag('borrowedFlag'),
+      });
+      return readDeciding(lentLockShape, data, deciding, read, notes);
+    });
+    const lent = listed.items.filter(({ isLent }) => isLent !== false);
+    return {
+      assets: await this.#holdings(call, lent, terms.known),
+      isWhole: isWholeFor(listed, deciding.fields),
+    };
   }
 
   /**
@@ -118,12 +120,11 @@ export class PlatformSearch {
    * number.
    */
   async enterpriseOf(
+    call: CallContext,
     channelCode: string,
     { customerId, channelCustomerId }: SoughtCustomer,
-    abandon?: AbortSignal,
   ): Promise<string | undefined> {
     const query = { channelCode, channelCustomerId, defaultCustomer: 'N' };
-    const call = ownCallOf('reconciliation', { abandon });
     const customers = await this.upstream.call('queryCustomers', call, { query }, toCustomers);
     const isSought = (each: Customer) =>
       customerId === undefined
@@ -141,16 +142,24 @@ export class PlatformSearch {
     return ownCallOf('reconciliation', { user: acting, abandon });
   }
 
-  async #holding(
+  async #holdings(
     call: CallContext,
-    { assetId, assetNum }: { readonly assetId: string; readonly assetNum: string | null },
-  ): Promise<Holding> {
-    call.abandon?.throwIfAborted();
-    // Each call asks whether a maintenance stops it.
-    return { assetNum, ...(await this.#read({ ...call, progress: new Progress() }, assetId)) };
+    assets: readonly { readonly assetId: string; readonly assetNum: string | null }[],
+    known = new Map<string, AssetHolding>(),
+  ): Promise<Holding[]> {
+    const holdings: Holding[] = [];
+    for (const { assetId, assetNum } of assets) {
+      call.abandon?.throwIfAborted();
+      // Each call asks whether a maintenance stops it.
+      const content =
+        known.get(assetId) ?? (await this.#read({ ...call, progress: new Progress() }, assetId));
+      if (content.isWhole) known.set(assetId, content);
+      holdings.push({ assetNum, ...content });
+    }
+    return holdings;
   }
 
-  async #read(call: CallContext, assetId: string): Promise<Omit<Holding, 'assetNum'>> {
+  async #read(call: CallContext, assetId: string): Promise<AssetHolding> {
     const instances: Instance[] = [];
     try {
       return await this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data, notes) =>

@@ -21,11 +21,14 @@ export class ServedEnterprises {
    * does not prove that the platform knows the enterprise.
    */
   add(id: string, assets: readonly unknown[], isWatched: boolean): void {
-    if (assets.length > 0) {
-      this.last = id;
-      this.#ids.set(id, true);
-    }
+    if (assets.length > 0) this.renew(id);
     if (isWatched) for (const watch of this.#watches) watch(id, assets);
+  }
+
+  /** Adds an enterprise again whose assets came unchanged. */
+  renew(id: string): void {
+    this.last = id;
+    this.#ids.set(id, true);
   }
 
   has(id: string): boolean {

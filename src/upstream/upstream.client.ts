@@ -141,6 +141,7 @@ export class UpstreamClient {
   /** Makes one attempt if its group allows it. The group is checked first, because tokens may need a wait. */
   async #attempt(attempt: Attempt, principal: Principal) {
     const { operation, group, context, user } = attempt;
+    assertAwaited(attempt);
     const pass = group.enter(operation);
     const started = performance.now();
     let result: Result | undefined;
@@ -149,6 +150,7 @@ export class UpstreamClient {
       const [token, userToken] = await both(this.tokens.get(principal, waitMs), user?.token(waitMs));
       // The platform would carry out a write whose response the gateway has no time to read, so such a call is not sent.
       if (performance.now() >= attempt.deadline) throw new TokenFailure('unavailable', 'waited_too_long');
+      assertAwaited(attempt);
       this.#tell(attempt, false);
       result = await this.exchange.send(attempt, token, userToken);
       this.#tell(attempt, result.sent && (result.kind !== 'refused' || isPartial(result, operation)));
@@ -188,16 +190,17 @@ export class UpstreamClient {
   #outcome<T>(attempt: Attempt, result: Result, decode: Decode<T>): T {
     const { operation, request, user } = attempt;
     if (result.known) {
+      if (result.known.served !== undefined) this.served.renew(result.known.served);
       this.gaps.add(operation, result.known.notes);
       return result.known.result as T;
     }
     if (result.kind === 'success' || isPartial(result, operation)) {
       const notes = new ContractNotes();
       const decoded = this.#decoded(operation, result.data, decode, notes);
-      this.#noteServed(attempt, result.data);
+      const served = this.#noteServed(attempt, result.data);
       const { text, profile } = result;
       if (request.last && result.kind === 'success' && text !== undefined && profile)
-        request.last.known = { text, profile, result: decoded, notes };
+        request.last.known = { text, profile, result: decoded, notes, served };
       return decoded;
     }
     this.unknownCodes.met(operation, result.details);
@@ -205,12 +208,14 @@ export class UpstreamClient {
     throw new UpstreamFailure(operation, result.kind, result.sent, details);
   }
 
-  #noteServed({ operation, request: { ids, query }, context }: Attempt, data: unknown): void {
+  /** Returns the enterprise if the platform has shown assets of it. */
+  #noteServed({ operation, request: { ids, query }, context }: Attempt, data: unknown): string | undefined {
     const id = operation === operations.listAssets ? ids?.['enterpriseGlobalId'] : undefined;
-    if (id === undefined || !Array.isArray(data)) return;
+    if (id === undefined || !Array.isArray(data)) return undefined;
     // The gateway's own calls have no scopes.
     const isForCaller = context.caller.scopes !== undefined;
     this.served.add(id, data, isForCaller && query?.['extendCode'] === undefined);
+    return data.length > 0 ? id : undefined;
   }
 
   #decoded<T>(operation: UpstreamOperation, data: unknown, decode: Decode<T>, notes: ContractNotes): T {
@@ -231,6 +236,11 @@ export class UpstreamClient {
 function reasonsOf({ effect }: UpstreamOperation): Set<Reason> {
   const always = ['token', 'userToken', 'delay'] as const;
   return new Set<Reason>(effect === 'read' ? [...always, 'nonce', 'transient'] : always);
+}
+
+/** Throws if the caller has abandoned the call. An exchange listens for the signal, which fires no event if it was aborted before. */
+function assertAwaited({ abandon, operation }: Attempt): void {
+  if (abandon?.aborted) throw new UpstreamFailure(operation, 'abandoned', false);
 }
 
 type Failed = Exclude<Result, { kind: 'success' }>;

@@ -162,6 +162,11 @@ describe.each(templated)('the path of $name', (operation) => {
   });
 });
 
+it('fails for an id that cannot be in a path as for an unusable response, and nothing is sent', () => {
+  const failed = () => upstreamPath(operations.listAssetProducts, { ids: { assetId: 'ast/1' } });
+  expect(failed).toThrow(expect.objectContaining({ kind: 'nonconforming', sent: false }));
+});
+
 it('S4 the path is one of its own template for every id, or there is none', () => {
   const nasty = fc.constantFrom(
     ...'./\\%?#;&=\t \u0000-_a0Zé\u202e\ufeff．／😀{}@:*',

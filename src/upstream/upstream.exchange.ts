@@ -29,7 +29,7 @@ import {
   type UpstreamModule,
   type UpstreamOperation,
 } from './operations.ts';
-import { violation } from './problems/violation.ts';
+import { ContractViolation, UpstreamFailure } from './upstream-failure.ts';
 import { TransportError } from '../transport/exchange.ts';
 
 export interface UpstreamRequest {
@@ -126,12 +126,11 @@ export class UpstreamExchange {
     { token, userToken }: { readonly token: AccessToken; readonly userToken: AccessToken | undefined },
   ): Promise<Result> {
     const { ids, query, sendOnce, last, seen } = request;
-    const redact = (text: string) =>
-      this.log.redactor.redact(text, [
-        ...secretsOfToken(token),
-        ...(userToken ? secretsOfToken(userToken) : []),
-        ...(body ? secretValues(request.body) : []),
-      ]);
+    const redact = this.log.redactor.alsoMasking(() => [
+      ...secretsOfToken(token),
+      ...(userToken ? secretsOfToken(userToken) : []),
+      ...(body ? secretValues(request.body) : []),
+    ]);
     const { profile } = this.config;
     const started = performance.now();
     const { nonce = freshNonce(profile.of('nonceForm')) } = request;
@@ -166,7 +165,7 @@ export class UpstreamExchange {
 /**
  * Returns the path and query of a call, below the base URL. Throws if an id is missing or has another form. `encodeURIComponent('..')` is
  * `..`, so encoding alone would let an id reach another operation. Such an id comes from the platform or from a body, because the gateway
- * validates the ids in its own paths. It is therefore a problem of the data, not of the gateway.
+ * validates the ids in its own paths. The failure is therefore one of the data, not of the gateway.
  */
 export function upstreamPath(
   operation: UpstreamOperation,
@@ -177,7 +176,8 @@ export function upstreamPath(
     if (id === undefined) throw new Error(`${operation.name}: path id ${name} is missing`);
     if (SIMPLE_ID.test(id)) return id;
     if (isPathId(id)) return encodeURIComponent(id);
-    throw violation(`The platform cannot be asked about this ${name}: it ${PATH_ID_RULE}`);
+    const cause = new ContractViolation(name, `an id that can be in a path: it ${PATH_ID_RULE}`);
+    throw new UpstreamFailure(operation, 'nonconforming', false, { cause });
   });
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return `${modulePrefix[operation.module]}${path}?${new URLSearchParams(given).toString()}`;

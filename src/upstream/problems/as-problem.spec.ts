@@ -225,6 +225,7 @@ describe('every kind of failure without a business code', () => {
     ['a lost connection', 'lost', true, writes(unavailable, 502)],
     ['an unreadable response', 'unreadable', true, writes(violation, 502), { status: 200 }],
     ['a response against the interface', 'nonconforming', true, nonconforming, { status: 200 }],
+    ['an id that cannot be in a path', 'nonconforming', false, all(violation)],
     ['a response that leaves results out', 'incomplete', true, all(processed), { status: 200, matched: [] }],
     ['HTTP 401', 'unauthorized', true, writes(credential, 502), { status: 401 }],
     ['HTTP 503', 'unavailable', true, writes(unavailable, 502), { status: 503, retryAfter: 7 }],

@@ -40,6 +40,9 @@ const placedBefore = (code: string | undefined) =>
   `The platform says that an order with this number was placed before (its code ${code}). That may be this order or another one, so whether this order was placed is not known. ` +
   'Do not send it under another number: the record at `Location` says what became of it.';
 
+const UNASKED =
+  'The platform has an object with an id that cannot be in a path, so it cannot be asked about the object. Nothing was sent.';
+
 const DELAYED = 'The gateway was too busy to send the order in time, twice, so it did not send it.';
 
 function problemOf(failure: UpstreamFailure): ProblemException {
@@ -74,7 +77,10 @@ function problemOf(failure: UpstreamFailure): ProblemException {
     case 'unreadable':
       return write ? unknown(failure, 502) : problem('upstream-contract-violation', failure);
     case 'nonconforming':
-      return problem('upstream-contract-violation', failure, { outcome: openOutcome });
+      // Nothing is sent about an object whose id cannot be in a path.
+      return sent
+        ? problem('upstream-contract-violation', failure, { outcome: openOutcome })
+        : problem('upstream-contract-violation', failure, { detail: UNASKED });
     case 'incomplete':
       return problem('outcome-unknown', failure, { status: 502, outcome: 'processed', detail: INCOMPLETE });
   }

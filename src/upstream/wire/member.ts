@@ -1,26 +1,9 @@
-/** The member center's requests, and the shapes of its responses (interface sections 2.9 to 2.12 and 4.2). Timestamps are longs in the configured unit. */
+/** The shapes of the member center's responses (interface sections 2.9 to 2.12 and 4.2). Timestamps are longs in the configured unit. */
 
 import type { ContractNotes } from '../gaps.ts';
 import { ContractViolation } from '../upstream-failure.ts';
 import { type Reader, readObject } from './reader.ts';
 import { type FieldOf, responseShape } from './shape.ts';
-import type { WireLong } from './scalars.ts';
-
-export interface WireMemberTerms {
-  userName: string;
-  departmentId?: WireLong;
-  name: string;
-  remark?: string;
-  passwordMobile?: string;
-}
-
-export interface WireNewMember extends WireMemberTerms {
-  password: string;
-}
-
-export interface WireAddRequest {
-  userList: WireNewMember[];
-}
 
 /** The fields of every member. `userName` is the account with the enterprise code appended. */
 const GIVEN = [
@@ -150,13 +133,3 @@ export const merchandiseShape = responseShape(
   ],
 );
 export type MerchandiseField = FieldOf<typeof merchandiseShape>;
-
-export interface WirePrivileges {
-  deleteAssets: string[];
-  addAssets: string[];
-}
-
-export interface WireLoan {
-  borrowedUsbKey: string;
-  assetIDs: string[];
-}

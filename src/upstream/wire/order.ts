@@ -1,4 +1,4 @@
-/** The order module's requests, and the shapes of its responses (interface sections 2.2 to 2.8 and 4.1). Longs are timestamps in the configured unit. */
+/** The order module's orders, and the shapes of its responses (interface sections 2.2 to 2.8 and 4.1). Longs are timestamps in the configured unit. */
 
 import type { WireLong } from './scalars.ts';
 import { responseShape, type FieldOf } from './shape.ts';
@@ -7,22 +7,6 @@ export const customerShape = responseShape([
   ...['customerId', 'channelCode', 'channelCustomerId', 'enterpriseGlobalId', 'enterpriseName', 'isDefault'],
 ]);
 export type CustomerField = FieldOf<typeof customerShape>;
-
-export interface WireBindRequest {
-  channelCode: string;
-  channelCustomerId: string;
-  customerName: string;
-  branchName?: string;
-  enterpriseName: string;
-  passwordMobile?: string;
-}
-
-export interface WireEnterpriseRequest {
-  crmCustomerId: string;
-  customerName?: string;
-  branchName?: string;
-  address?: string;
-}
 
 export const enterpriseShape = responseShape(['enterpriseGlobalId', 'defaultType', 'members']);
 export const enterpriseMemberShape = responseShape(['memberGlobalId', 'memberIdentity']);
@@ -112,11 +96,6 @@ export interface WireOrderMerchandise {
 }
 
 export const orderResultShape = responseShape(['sequence', 'licenseOrderId', 'customerId']);
-
-export interface WireLockRequest {
-  assetNums: string[];
-  operatorIdentity: string;
-}
 
 export const lockResultShape = responseShape(['assetNum', 'status']);
 

@@ -27,7 +27,7 @@ export function longText(value: unknown): string | undefined {
   return long <= MAX_LONG && long >= -MAX_LONG - 1n ? digits : undefined;
 }
 
-/** Removes the marks of numbers: exact integers beyond 2^53 become strings, and other numbers become numbers. */
+/** Removes the marks of numbers: integers and numbers beyond a double become strings, and other numbers become numbers. */
 export function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value === 'object' && value !== null) {
@@ -36,7 +36,8 @@ export function plain(value: unknown): unknown {
   }
   const digits = typeof value === 'string' ? numberText(value) : undefined;
   if (digits === undefined) return value;
-  return /^-?\d+$/.test(digits) ? digits : Number(digits);
+  const number = Number(digits);
+  return /^-?[1-9]\d*$/.test(digits) || !Number.isFinite(number) ? digits : number;
 }
 
 /** A long that is sent with all its digits, even beyond 2^53. */

@@ -1,3 +1,4 @@
+import type { ProblemException } from '../../problem/problem.exception.ts';
 import type { ContractNotes } from '../gaps.ts';
 import type { Deciding } from '../platform-readings.ts';
 import type { OperationName } from '../operations.ts';
@@ -56,12 +57,16 @@ export function wholeOf<T, Field extends string>(
   list: CameList<T, Field>,
   fields: readonly NoInfer<Field>[],
 ): WholeList<T> {
-  if (!isWholeFor(list, fields))
-    throw violation(
-      'A list of the platform did not come whole, so the gateway does not decide by what it lacks.',
-      { operation, status: 200 },
-    );
+  if (!isWholeFor(list, fields)) throw notWhole(operation);
   return list.items as WholeList<T>;
+}
+
+/** Returns the problem of a list that must not decide. */
+export function notWhole(operation: OperationName): ProblemException {
+  return violation(
+    'A list of the platform did not come whole, so the gateway does not decide by what it lacks.',
+    { operation, status: 200 },
+  );
 }
 
 /** Returns the items. Throws {@link ContractViolation} if the list must not decide by these fields. */
