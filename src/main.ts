@@ -1,3 +1,4 @@
+import { leaveSignals } from './http/signals-at-start.ts';
 import 'reflect-metadata';
 import { buildApp, listen } from './app.ts';
 import { loadConfig, secretsOf } from './config/app-config.ts';
@@ -21,6 +22,7 @@ try {
     : undefined;
   const app = await buildApp(config, { log });
   endInOrder(app, async () => tracing?.stop());
+  leaveSignals();
   await listen(app, config);
 } catch (error) {
   process.stderr.write(`${redactor.redact(explain(error as NodeJS.ErrnoException))}\n`);

@@ -84,7 +84,7 @@ export class ClientCertificates {
     if (!shown) return false;
     const fault = this.#faultOf(shown);
     const reason = fault ?? (shown.callers.length > 1 ? 'SEVERAL_CALLERS' : 'NO_CALLER');
-    const names = shown.names.join(', ').slice(0, MAX_LOGGED);
+    const names = shown.names.join(', ').slice(0, MAX_LOGGED).toWellFormed();
     this.log.info(
       { event: 'certificate-refused', requestId, reason, names },
       'A client certificate is no credential',

@@ -132,6 +132,15 @@ describe('the configuration', () => {
     expect(opens(second, sealed(config))).toBe(false);
   });
 
+  it('takes scopes with the characters that OAuth 2.0 allows only', () => {
+    expect(load({ UPSTREAM_USER_SCOPE: ' a:b/c! ~d ' }).upstream.scopes.user).toBe('a:b/c! ~d');
+    for (const value of ['a"b', 'a\\b', 'ü', 'a  b', 'a\tb'])
+      for (const name of ['UPSTREAM_ORDER_SCOPE', 'UPSTREAM_MEMBER_SCOPE', 'UPSTREAM_USER_SCOPE'])
+        expect(faultsWith({ [name]: value })).toEqual([
+          expect.stringMatching(`^${name} must be words of printable ASCII`),
+        ]);
+  });
+
   it('takes an empty variable as absent, as an environment file means it, unless empty is a value', () => {
     const empty = Object.fromEntries(Object.keys(variables).map((name) => [name, '']));
     const { upstream, ...others } = load({ ...empty, ...required });
@@ -341,7 +350,9 @@ describe('in production', () => {
 
   it('a database that outlives the process is required, and Redis beside a PostgreSQL', () => {
     expect(faultsWith({ NODE_ENV: 'production' })).toEqual([
-      expect.stringMatching(/^DATABASE_URL is required in production: postgres:/),
+      expect.stringMatching(
+        /^DATABASE_URL is required in production: postgres:(?!.*memory).* sqlite:<path of a file>;/,
+      ),
     ]);
     expect(faultsWith({ ...production, DATABASE_URL: 'sqlite::memory:' })).toEqual([
       expect.stringMatching(/^DATABASE_URL must not be sqlite::memory: in production.*name a file or a/),

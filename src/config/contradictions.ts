@@ -1,4 +1,4 @@
-import { DATABASE_URL_FORMS } from './database-url.ts';
+import { LASTING_URL_FORMS } from './database-url.ts';
 import { type KnownPlatform, NOTHING_KNOWN, readPlatformProfile } from './platform-profile.ts';
 import type { Values } from './variables.ts';
 
@@ -42,7 +42,7 @@ export function contradictions(
       faults.push(
         environment['DATABASE_URL'] || environment['DATABASE_URL_FILE']
           ? 'DATABASE_URL must not be sqlite::memory: in production, since orders would be forgotten with the process: name a file or a PostgreSQL'
-          : `DATABASE_URL is required in production: ${DATABASE_URL_FORMS}`,
+          : `DATABASE_URL is required in production: ${LASTING_URL_FORMS}`,
       );
     if (kind === 'postgres' && !values.REDIS_URL)
       faults.push(

@@ -11,6 +11,7 @@ it('Each form of the URL is read', () => {
     kind: 'file',
     path: '/var/lib/gateway.db',
   });
+  expect(parseDatabaseUrl('sqlite:a b%20c%3F%25.db')).toEqual({ kind: 'file', path: 'a b c?%.db' });
   const several = parseDatabaseUrl(
     `postgres://us%40er:${password}%2F@db-1:6432,[::1]/orders?sslmode=verify-full`,
   );
@@ -32,6 +33,9 @@ it('Each form of the URL is read', () => {
 it.each([
   ['mysql://db.example/orders', /^must be postgres:.*sqlite::memory:/],
   ['sqlite:', /^must name a file: sqlite:/],
+  ['sqlite:gateway.db?mode=ro', /^must name a file without parameters.*%3F/],
+  ['sqlite:100%.db', /^must be postgres:.*percent-encoded/],
+  ['sqlite:gateway%00.db', /^must be postgres:/],
   ['postgres://user:secret@db.example/?sslmode=verify-full', /^must name a database/],
   ['postgres://user:secret@db.example', /^must name a database|^would send/],
   ['postgres://db.example/orders?sslmode=verify-full', /^must name the user/],

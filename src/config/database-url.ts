@@ -18,9 +18,12 @@ export interface PostgresAddress {
   readonly sslMode: 'disable' | 'require' | 'verify-full';
 }
 
-export const DATABASE_URL_FORMS =
-  'postgres://user:password@host:5432/name?sslmode=verify-full (several hosts with commas), sqlite:<path of a file> or sqlite::memory:;' +
-  ' special characters percent-encoded';
+const POSTGRES_FORM =
+  'postgres://user:password@host:5432/name?sslmode=verify-full (several hosts with commas)';
+const ENCODED = 'special characters percent-encoded';
+/** The forms of a database that outlives the process. */
+export const LASTING_URL_FORMS = `${POSTGRES_FORM} or sqlite:<path of a file>; ${ENCODED}`;
+export const DATABASE_URL_FORMS = `${POSTGRES_FORM}, sqlite:<path of a file> or sqlite::memory:; ${ENCODED}`;
 
 const POSTGRES =
   /^postgres(?:ql)?:\/\/(?:([^:@/?#]+)(?::([^@/?#]*))?@)?([^@/?#]+)(?:\/([^/?#]*))?(?:\?([^#]*))?$/;
@@ -29,11 +32,16 @@ const LOOPBACK = /^(?:localhost|::1|127(?:\.\d{1,3}){3})$/;
 /** Returns what is wrong, as the text that follows the variable's name, where the address cannot be used. */
 export function parseDatabaseUrl(text: string): DatabaseAddress | string {
   if (text === 'sqlite::memory:') return { kind: 'memory' };
-  const [, path] = /^sqlite:(.*)$/s.exec(text) ?? [];
-  if (path !== undefined)
-    return /^[^:]+/.test(path)
-      ? { kind: 'file', path }
-      : 'must name a file: sqlite:/var/lib/gateway/gateway.db';
+  const [, file] = /^sqlite:(.*)$/s.exec(text) ?? [];
+  if (file !== undefined) {
+    if (!/^[^:]/.test(file)) return 'must name a file: sqlite:/var/lib/gateway/gateway.db';
+    if (file.includes('?'))
+      return 'must name a file without parameters: sqlite:/var/lib/gateway/gateway.db; write a ? in its name as %3F';
+    const path = percentDecoded(file);
+    return path === undefined || path.includes('\0')
+      ? `must be ${DATABASE_URL_FORMS}`
+      : { kind: 'file', path };
+  }
   const parts = POSTGRES.exec(text);
   if (!parts) return `must be ${DATABASE_URL_FORMS}`;
   const [, user, secret, hostList = '', name, query] = parts;

@@ -1,11 +1,11 @@
 import {
+  type CertificateFile,
   type CertificateFiles,
   type Certificates,
   certificatesIn,
   type CertificateVariables,
   readCertificates,
 } from './certificate-files.ts';
-import { type FileReports, followFiles } from './watched-file.ts';
 
 /** Certificates whose files may be replaced while the process runs. */
 export class FollowedCertificates {
@@ -27,46 +27,20 @@ export class FollowedCertificates {
     return this.#current;
   }
 
-  /**
-   * Calls `take` now and with each change, until the returned function is called. Files that are half written, or do not fit each other,
-   * change nothing: that is reported, and they are read again until they are whole.
-   */
-  follow(take: (now: Certificates) => void, reports: FileReports): () => void {
-    const paths = Object.values(this.files).map(({ path }) => path);
-    const variables = Object.values(this.files).map(({ variable }) => variable);
-    const names = variables.join(', ');
-    // The files are taken together, so at most one of them is at fault.
-    const unchanged = (but?: string) => {
-      for (const variable of variables) if (variable !== but) reports.unchanged(variable);
-    };
-    const again = (told?: string) => {
-      const faults: string[] = [];
-      const read = readCertificates(this.files, this.variables, faults);
-      if (faults.length > 0) {
-        const reason = faults.join('; ');
-        const fields = { event: 'certificates-rejected', files: names, reason };
-        const message = 'The files of certificates are invalid; the last valid ones stay in use';
-        // A fault begins with the name of the variable.
-        const [atFault = ''] = reason.split(' ');
-        unchanged(atFault);
-        if (reason !== told) reports.refused(atFault, fields, message);
-        return reason;
-      }
-      if (isSame(read, this.#current)) {
-        unchanged();
-        return undefined;
-      }
-      take(read);
-      this.#current = read;
-      if (read.key && read.key !== this.keys[0]) this.keys.splice(0, 2, read.key, ...this.keys.slice(0, 1));
-      const fields = { event: 'certificates-reloaded', files: names };
-      unchanged();
-      reports.taken(this.variables.cert, fields, 'Certificates re-read');
-      return undefined;
-    };
-    take(this.#current);
-    // The files may have changed since the start.
-    return followFiles(paths, again, again);
+  /** The variables that name the files, and the paths. */
+  get named(): readonly CertificateFile[] {
+    return Object.values(this.files);
+  }
+
+  /** Reads the files again. Files that are half written, or do not fit each other, change nothing. Returns the fault if there is one. */
+  reread(): string | undefined {
+    const faults: string[] = [];
+    const read = readCertificates(this.files, this.variables, faults);
+    if (faults.length > 0) return faults.join('; ');
+    if (isSame(read, this.#current)) return undefined;
+    this.#current = read;
+    if (read.key && read.key !== this.keys[0]) this.keys.splice(0, 2, read.key, ...this.keys.slice(0, 1));
+    return undefined;
   }
 }
 

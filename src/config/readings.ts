@@ -10,13 +10,13 @@ export const readings = {
   maxPageSize: {
     question: 'How many members does a page of the list have at most?',
     values: { least: 1, most: 1_000_000, usual: 1_000 },
-    gateway: 'asks for 200 and learns from what comes, or begins with the known number',
+    gateway: 'asks for 200 and learns from the response, or begins with the known number',
     asked: 'reads',
   },
   largerPages: {
     question: 'What does the platform do with a larger page?',
     values: ['refuse', 'cut'],
-    gateway: 'asks for half after a refusal; takes a page for what came, and never for what it asked for',
+    gateway: 'asks for half after a refusal, and counts the members that came, not those that it asked for',
     asked: 'reads',
   },
   pageNumbers: {
@@ -28,7 +28,7 @@ export const readings = {
   pageTotal: {
     question: 'Does a page say how many members there are?',
     values: ['given', 'absent'],
-    gateway: 'answers `total: null` where there is none and the list was not read to its end',
+    gateway: 'answers `total: null` if there is none and the list was not read to its end',
     asked: 'reads',
   },
   pageFlags: {
@@ -40,100 +40,97 @@ export const readings = {
   pagesBeyond: {
     question: 'What is a page beyond the end of the list?',
     values: ['empty', 'last'],
-    gateway: 'takes the last page in place of another one for an empty page',
+    gateway: 'treats a repeated last page as an empty page',
     asked: 'reads',
   },
   movingList: {
     question: 'Can the order of the members change while the list is read?',
     values: ['no', 'yes'],
-    gateway: 'reads a list again that shows fewer members than it counts; then an error, never a short list',
+    gateway:
+      'reads a list again if it shows fewer members than its total, and then answers an error, not a short list',
     asked: 'never',
   },
   firstPage: {
     question: 'Which number has the first page of the list of members?',
     values: { least: 0, most: 1, usual: 1 },
-    gateway:
-      'tells it from the first answer, or asks for the page before; never takes the second page for the first',
+    gateway: 'finds out from the first response, or by asking for the page before it',
     asked: 'reads',
   },
   deletedMembers: {
     question: 'Does the list of members show deleted employees?',
     values: ['left-out', 'listed'],
     gateway:
-      'counts them nowhere; once it has seen one, it counts the members one by one, or answers `total: null`',
+      'leaves them out; once it has seen one, it counts the members one by one or answers `total: null`',
     asked: 'write',
   },
   keyword: {
     question: 'What does the keyword of the list of members match?',
     values: ['part', 'whole', 'beginning', 'account'],
     gateway:
-      'passes on the keyword of a caller; where it looks for an account itself, it reads the whole list unless an account is seen to be found so',
+      "passes on a caller's keyword; to find an account itself, it reads the whole list unless keywords are seen to find accounts",
     asked: 'reads',
   },
   mobiles: {
     question: 'Does the list of members show mobile numbers?',
     values: ['shown', 'masked', 'absent'],
     gateway:
-      'never sends a masked number back; refuses an edit with 409 that may lose a number which is not shown',
+      'never sends a masked number back, and refuses with 409 an edit that may lose a number that is not shown',
     asked: 'reads',
   },
   accountSuffix: {
     question: 'How is the code of the enterprise appended to an account?',
     values: ['separated', 'joined', 'dotted'],
     gateway:
-      'learns it from the answer to `addMembers`, or from the whole list; while it is not known, `deleteMissing` is 409',
+      'learns it from the answer to `addMembers` or from the whole list; until then, `deleteMissing` is 409',
     asked: 'write',
   },
   accountCase: {
     question: 'Are two accounts that differ only in the case of letters two members?',
     values: ['two', 'one'],
-    gateway:
-      'compares accounts without case; a row whose account two members have is a fault that names them',
+    gateway: 'compares accounts without case, and refuses a row whose account two members have',
     asked: 'write',
   },
   maxAssetNums: {
     question: 'How many asset numbers can one call reserve?',
     values: { least: 1, most: 1_000, usual: 1_000 },
-    gateway: 'reserves more by several calls',
+    gateway: 'makes several calls for more',
     asked: 'never',
   },
   maxLocksPerCall: {
     question: 'How many locks can one call disable or enable?',
     values: { least: 1, most: 1_000, usual: 1_000 },
-    gateway: 'switches more by several calls',
+    gateway: 'makes several calls for more',
     asked: 'write',
   },
   maxOrdersPerBatch: {
     question: 'How many items can a batch have?',
     values: { least: 1, most: 1_000, usual: 1_000 },
-    gateway: 'refuses a longer batch with 400, and never splits one',
+    gateway: 'refuses a longer batch with 400 and splits none',
     asked: 'never',
   },
   memberEdit: {
     question: 'What becomes of an optional field that an edit of a member leaves out?',
     values: ['keeps', 'clears'],
     gateway:
-      'reads the member first and sends all of its fields, unless the platform keeps them; takes `null` if it clears them',
+      'reads the member first and sends all of its fields, unless the platform keeps them; it accepts `null` only if the platform clears them',
     asked: 'write',
   },
   customerEdit: {
     question: 'What becomes of a field that an edit of a customer leaves out?',
     values: ['keeps', 'clears'],
-    gateway:
-      'sends what changes, because the platform shows no field that could be sent again; takes `null` if it clears them',
+    gateway: 'sends only what changes; it accepts `null` only if the platform clears fields',
     asked: 'never',
   },
   asyncOrders: {
     question: 'What becomes of an order for later (`syncMode` async)?',
     values: ['done', 'never', 'refused'],
-    gateway: 'looks for its end ever more rarely; after `ACCEPTED_ALERT_AFTER_MS` an operator is told',
+    gateway: 'searches for its end ever more rarely, and alerts an operator after `ACCEPTED_ALERT_AFTER_MS`',
     asked: 'never',
   },
   packagesInDeletion: {
     question: 'Does `delete_product` take packages? If not, it passes over those beside products.',
     values: ['refused', 'taken'],
-    gateway:
-      'refuses every package with 400, also one beside products, unless the platform is known to take them',
+    gateway: 'refuses every package with 400, unless the platform is known to take them',
     asked: 'order',
   },
   negativeLimits: {
@@ -145,7 +142,7 @@ export const readings = {
   timestampUnit: {
     question: 'What is the unit of times?',
     values: ['ms', 's'],
-    gateway: 'takes `UPSTREAM_TIMESTAMP_UNIT`, else this; a change needs a restart',
+    gateway: 'uses `UPSTREAM_TIMESTAMP_UNIT`, else this; a change needs a restart',
     asked: 'reads',
   },
   featureTrialEnd: {
@@ -171,14 +168,14 @@ export const readings = {
     question: 'What are the assets of an enterprise that is not there?',
     values: ['code', 'empty', 'other-code'],
     gateway:
-      'answers an empty list to a refusal that the platform also has for an id that it cannot know, and passes on every other refusal',
+      'answers an empty list if the platform refuses an impossible id in the same way, and passes on every other refusal',
     asked: 'reads',
   },
   repeatedOrder: {
     question: 'What becomes of an order whose number was placed before?',
     values: ['placed', 'refused', 'other-code'],
     gateway:
-      'never sends a number twice; where the platform refuses a number by a code that its profile teaches as `placed-before`, the order is in doubt',
+      'never sends a number twice; the order is in doubt if the code of the refusal is taught as `placed-before`',
     asked: 'never',
   },
   ...tokenReadings,
@@ -191,7 +188,7 @@ export const readings = {
   deletedTwice: {
     question: 'What is the answer to deleting a member who is gone?',
     values: ['code', 'success'],
-    gateway: 'answers 404 to the code, and 204 to a repeated delete whose first answer was lost',
+    gateway: 'answers 404 to the code, and 204 if the response to an earlier delete was lost',
     asked: 'write',
   },
   memberIds: {
@@ -204,7 +201,7 @@ export const readings = {
     question: 'How does the platform send a list in which there is nothing?',
     values: ['list', 'null'],
     gateway:
-      'shows null as an empty list; decides by it (a set of rights, the end of a deletion, an id that is not there) only where null is known to be one',
+      'shows null as an empty list, but decides by it (rights, the end of a deletion, a missing id) only if null is known to be one',
     asked: 'reads',
   },
   flags: {
@@ -217,28 +214,27 @@ export const readings = {
     question: "Which assets are in the order module's list of an enterprise?",
     values: ['all', 'virtual'],
     gateway:
-      'looks for an asset number in the list of the member center too before it counts as missing; ends no accepted deletion by an asset that it has never seen; shows a lock that is not in the list as unreadable in a dry run, unless the list is known to have all',
+      'also looks in the list of the member center before a number counts as missing; a dry run shows a lock outside of the list as unreadable, unless the list is known to have all',
     asked: 'reads',
   },
   usersSee: {
     question: 'Of which enterprises does the member center show something to a user?',
     values: ['all', 'own'],
     gateway:
-      'reads by itself as the user that the users file names for the enterprise, and looks for an order as the user of the order',
+      'makes its own reads as the user that the users file names for the enterprise, and searches for an order as the user of the order',
     asked: 'never',
   },
   extendCode: {
     question: 'What does `extendCode` leave out of the list of assets?',
     values: ['assets', 'properties', 'nothing'],
-    gateway:
-      'takes the list as it comes, or leaves out assets without the property where the platform does not',
+    gateway: 'passes on the list, or leaves out assets without the property if the platform does not',
     asked: 'reads',
   },
   orderIds: {
     question: 'Which items of an order get a `licenseOrderId` in the response?',
     values: ['always', 'purchases', 'later'],
     gateway:
-      'tells an order whose ids are missing as incomplete, and looks for it; takes the code for the outcome where ids may be missing',
+      'reports an order without its ids as `incomplete` and searches for it; if ids may be missing, the code alone decides',
     asked: 'order',
   },
   licenseOrders: {

@@ -15,6 +15,10 @@ export const word = text.trim().min(1, { error: 'must not be blank' });
 export const secret = word
   .regex(SECRET_TEXT, { error: 'must not contain control characters; a file must be UTF-8' })
   .transform((value) => new Secret(value));
+/** A scope of OAuth 2.0 (RFC 6749 3.3). An empty text sends none. */
+export const scope = text.trim().regex(/^(?:[!#-[\]-~]+(?: [!#-[\]-~]+)*)?$/, {
+  error: 'must be words of printable ASCII without " and \\, separated by single blanks',
+});
 export const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((value) => value === 'true');

@@ -5,14 +5,14 @@ export const tokenReadings = {
   refreshTokens: {
     question: 'Does the password grant give a refresh token?',
     values: ['given', 'absent'],
-    gateway: 'logs in again where there is none',
+    gateway: 'logs in again if there is none',
     asked: 'reads',
   },
   nonceForm: {
     question: 'Which form must `g_nonce` have?',
     values: ['any', 'uuid', 'digits', 'short'],
     gateway:
-      'sends 32 hex digits; or a UUID, 18 decimal digits, or 16 letters and digits, where the profile names that form',
+      'sends 32 hex digits, or, as the profile says, a UUID, 18 decimal digits, or 16 letters and digits',
     asked: 'reads',
   },
   clientToken: {

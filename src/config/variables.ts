@@ -13,6 +13,7 @@ import {
   port,
   redisUrl,
   refreshTime,
+  scope,
   secret,
   text,
   word,
@@ -208,18 +209,18 @@ export const variables = {
     meaning: 'how the gateway sends key and secret to the token endpoint: `basic` (header) or `body`',
   },
   UPSTREAM_ORDER_SCOPE: {
-    schema: text.trim().default('auth_order'),
+    schema: scope.default('auth_order'),
     meaning:
       'scope of the application token for the order module; set and empty: no scope is sent. If this one and the next are empty, one token serves both modules',
     mayBeEmpty: true,
   },
   UPSTREAM_MEMBER_SCOPE: {
-    schema: text.trim().default('auth_me'),
+    schema: scope.default('auth_me'),
     meaning: 'scope of the application token for the member center; set and empty: no scope is sent',
     mayBeEmpty: true,
   },
   UPSTREAM_USER_SCOPE: {
-    schema: text.trim().default(''),
+    schema: scope.default(''),
     meaning: "scope of the platform users' tokens (password grant); empty: no scope is sent",
   },
   UPSTREAM_TIMESTAMP_UNIT: {

@@ -83,10 +83,7 @@ async function edit(
   const ids = { memberGlobalId };
   const shown = async () => (await find()).find((each) => each.memberGlobalId === memberGlobalId);
   // The number has an edit of its own, because a platform may refuse a number that no network has.
-  const numbered = await asked.ask('editMember', {
-    ids,
-    body: { ...body, remark: MADE, passwordMobile: MOBILE },
-  });
+  await asked.ask('editMember', { ids, body: { ...body, remark: MADE, passwordMobile: MOBILE } });
   const before = await shown();
   const edited = await asked.ask('editMember', { ids, body: { ...body, name: `${body.name}-2` } });
   if (edited.kind !== 'success') return tellRefused(asked, edited);
@@ -102,8 +99,8 @@ async function edit(
     findings.remark('An edit of a member clears some of the fields that it leaves out, and keeps others.');
     findings.contradicted('memberEdit');
   }
-  // Without a number, it is not known whether an edit would keep one.
-  else if (numbered.kind === 'success') findings.found('memberEdit', 'keeps');
+  // Unless the number was seen, it is not known whether an edit would keep it.
+  else if (mobile !== null) findings.found('memberEdit', 'keeps');
 }
 
 /** Tells whether an account in capital letters is another member. If it is the same one, the row fails, or names the first member. */

@@ -8,7 +8,7 @@ beforeEach(() => {
   metrics = new Metrics();
   admission = new Admission(metrics);
 });
-afterEach(() => admission.beforeApplicationShutdown());
+afterEach(() => admission.onModuleDestroy());
 
 const isAdmitted = () => admission.refusal() === undefined;
 

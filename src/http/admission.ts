@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os';
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
-import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { MAX_IN_FLIGHT_OF_ONE } from '../caller/caller-limits.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -30,8 +30,9 @@ const SAMPLE_MS = 250;
 const IN_A_ROW = 3;
 
 const MIB = 1024 * 1024;
+const OPTIONS = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ');
 /** The limit of V8's semi-spaces that the options of Node set (src/start.sh), or else V8's own maximum. */
-const SEMI_SPACE_MIB = semiSpaceMiB([...process.execArgv, process.env['NODE_OPTIONS'] ?? '']);
+const SEMI_SPACE_MIB = Number(/--max-semi-space-size=(\d+)/.exec(OPTIONS)?.[1] ?? 64);
 /** V8's space for young objects: three semi-spaces. V8's heap limit includes it, and old objects cannot use it. */
 const YOUNG_BYTES = 3 * SEMI_SPACE_MIB * MIB;
 
@@ -42,7 +43,7 @@ export type Overload = 'in-flight' | 'event-loop' | 'heap' | 'memory';
 
 /** Decides whether the process admits new work. It refuses work after a signal to stop, or while the process is overloaded. */
 @Injectable()
-export class Admission implements BeforeApplicationShutdown {
+export class Admission implements OnModuleDestroy {
   /** True after the signal to stop. The process is not ready then, and serves only requests that have arrived or still arrive. */
   draining = false;
   #inFlight = 0;
@@ -66,7 +67,7 @@ export class Admission implements BeforeApplicationShutdown {
     ).unref();
   }
 
-  beforeApplicationShutdown(): void {
+  onModuleDestroy(): void {
     this.draining = true;
     clearInterval(this.#timer);
   }
@@ -113,10 +114,6 @@ export class Admission implements BeforeApplicationShutdown {
   }
 }
 
-function semiSpaceMiB(options: readonly string[]): number {
-  return Number(/--max-semi-space-size=(\d+)/.exec(options.join(' '))?.[1] ?? 64);
-}
-
 /** Returns the memory limit of the process: the limit of its cgroup, or else all memory of the machine. */
 export function memoryLimit(): number {
   // Without a limit Node returns 0, or a number larger than any machine has.
@@ -144,7 +141,7 @@ function usedHeapShare(): number {
  * Returns the share of its memory that the process uses: all resident memory, with buffers and V8's garbage, but without the free pages
  * that V8 keeps for new objects. Beyond 1 the system ends the process.
  */
-function usedMemoryShare(limit = memoryLimit()): number {
+function usedMemoryShare(): number {
   const { rss, heapTotal, heapUsed } = process.memoryUsage();
-  return (rss - (heapTotal - heapUsed)) / limit;
+  return (rss - (heapTotal - heapUsed)) / memoryLimit();
 }

@@ -48,9 +48,11 @@ function outcomeOf({ stages }: FastifyRequest, reply: FastifyReply): string {
   return stages.authorised?.policy.isDryRun ? 'not_processed' : 'processed';
 }
 
-/** Joins the ids with slashes, then adds each list with its length. */
+/** Joins the ids with slashes, then adds each list with its length. A slash in an id is `%2F`, because order numbers may have one. */
 function objectOf(objects: readonly ObjectField[], fields: Fields): string {
-  const ids = objects.flatMap(({ name }) => text(fields[name]) ?? []);
+  const ids = objects.flatMap(
+    ({ name }) => text(fields[name])?.replaceAll(/[%/]/g, encodeURIComponent) ?? [],
+  );
   const lists = objects.flatMap((object) => listed(object, fields[object.name]) ?? []);
   return [...(ids.length > 0 ? [ids.join('/')] : []), ...lists].join(' ');
 }

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
-import { cutOff, firstResponse, giveUp, isGivenUp, MAX_URL, TOO_LATE } from './server-limits.ts';
+import { cutShort, firstResponse, givenUp, HUNG_UP, MAX_URL, TOO_LATE } from './server-limits.ts';
 
 /** The time for which the gateway discards the bytes that a client still sends after a refusal, until the client reads the response. */
 const LINGER_MS = 5_000;
@@ -18,13 +18,13 @@ export function answerBadHttp(tell: Tell): (error: HttpFault, socket: Socket) =>
 }
 
 function badHttp(error: HttpFault, socket: Socket, tell: Tell): void {
-  if (isGivenUp(socket) && isAboutRequest(error)) return;
+  if (givenUp.has(socket) && isAboutRequest(error)) return;
   // If the process was blocked, it reads the bytes of that time in this turn of the event loop.
   if (error.code === TOO_SLOW && socket.bytesRead === 0) {
     setImmediate(edge('slow connection', () => socket.bytesRead > 0 || socket.destroy()));
     return;
   }
-  giveUp(socket);
+  givenUp.add(socket);
   answerInTurn(error, socket, tell);
 }
 
@@ -45,7 +45,7 @@ function answerInTurn(error: HttpFault, socket: Socket, tell: Tell): void {
     response.once('close', closed);
     return;
   }
-  if (response) cutOff(response.req);
+  if (response) cutShort.set(response.req, HUNG_UP);
   // A client that has sent nothing gets no response. It may have connected in advance, and would read it as the response to its first
   // request.
   if (!socket.writable || socket.bytesRead === 0) socket.destroy();
@@ -82,7 +82,7 @@ function problemOf({ code, rawPacket }: HttpFault): ProblemException {
 function refuse(socket: Socket, problem: ProblemException, response: ServerResponse | undefined): string {
   const requestId = String(response?.req.headers['x-request-id'] ?? randomUUID());
   const body = problem.bodyFor(requestId);
-  if (response) cutOff(response.req, body.status);
+  if (response) cutShort.set(response.req, body.status);
   const text = JSON.stringify(body);
   socket.end(
     `HTTP/1.1 ${body.status} ${body.title}\r\nContent-Type: application/problem+json; charset=utf-8\r\n` +

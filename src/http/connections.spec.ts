@@ -10,6 +10,7 @@ import { Connections } from './connections.ts';
 import { maxConnections } from './server-limits.ts';
 
 let server: Server;
+let connections: Connections;
 let clients: Socket[];
 /** Requests that wait for their response, by path. Requests under /known belong to a known caller. */
 let waiting: Map<string, ServerResponse>;
@@ -17,7 +18,7 @@ let waiting: Map<string, ServerResponse>;
 async function start(max: number, tls?: TlsOptions): Promise<void> {
   waiting = new Map();
   clients = [];
-  const connections = new Connections(new Metrics());
+  connections = new Connections(new Metrics());
   const heard = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket, url = '' } = request;
     const left = connections.busy(socket);
@@ -145,6 +146,19 @@ describe('K21 with TLS, the connection that makes room for a new one', () => {
 
 it('K21 the limit of connections leaves most of a small memory for requests', () => {
   expect(maxConnections(512 * 1024 * 1024)).toBeLessThan(6_000);
+});
+
+it('P20 a connection closes after its last response, also if that had begun before the end', async () => {
+  await start(4);
+  const client = await open('/known');
+  const response = waiting.get('/known') as ServerResponse;
+  const { socket } = response;
+  response.write('a part');
+  connections.closeUnused();
+  const closed = once(client, 'close');
+  await respond('/known');
+  expect(socket?.writableEnded).toBe(true);
+  await closed;
 });
 
 describe('K42 requests at once on one connection', () => {

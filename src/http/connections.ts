@@ -22,6 +22,7 @@ export class Connections {
   readonly #underWay = new Map<Socket, number>();
   /** Connections that are still in their TLS handshake, by the client's address and port. */
   readonly #handshakes = new Map<string, Socket>();
+  #isClosing = false;
 
   constructor(private readonly metrics: Metrics) {}
 
@@ -85,6 +86,8 @@ export class Connections {
       if (underWay === undefined) return;
       this.#underWay.set(socket, underWay - 1);
       if (underWay > 1) return;
+      // The last response of this connection has told the client to keep it, because it began before the end of the process.
+      if (this.#isClosing) return socket.destroySoon();
       this.#busyStrangers.delete(socket);
       (this.#known.has(socket) ? this.#idleCallers : this.#idleStrangers).add(socket);
     };
@@ -96,10 +99,11 @@ export class Connections {
   }
 
   /**
-   * Ends the unused connections when the server closes. Clients have opened them in advance. Node counts them as requests in progress, and
-   * would wait for them.
+   * Ends the unused connections when the server closes, and each other one after its last response. Clients have opened the unused ones in
+   * advance. Node counts them as requests in progress, and would wait for them.
    */
   closeUnused(): void {
+    this.#isClosing = true;
     for (const socket of this.#handshakes.values()) socket.destroy();
     for (const socket of this.#underWay.keys()) if (socket.bytesRead === 0) socket.destroy();
   }

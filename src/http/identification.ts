@@ -30,11 +30,13 @@ export class CallerAdmission {
     this.connections.known(request.raw.socket);
     const { atEnd } = stages.arrived;
     atEnd.push(this.admission.enterFromCaller());
-    const full = this.admission.refusal() ?? this.#bodyOf(request, caller);
+    const overload = this.admission.refusal();
+    const full = overload ?? this.#bodyOf(request, caller);
     const generation =
       routeOptions.config.isCached && !full ? this.generations.ask(params as object) : undefined;
-    const verdict = full ?? this.limits.admit(caller, reply, atEnd);
-    const goOn = (problem?: ProblemException): void =>
+    // A request whose body is refused counts for the rate of its caller, too.
+    const verdict = overload ?? this.limits.admit(caller, reply, atEnd);
+    const goOn = (problem: ProblemException | undefined = full): void =>
       problem ? sendProblem(problem, request, reply) : done();
     stages.pass('identified', { caller, generation });
     if (verdict instanceof Promise) verdict.then(goOn).then(undefined, done);

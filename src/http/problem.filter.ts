@@ -7,7 +7,7 @@ import { logFields, ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { unsupportedType } from './request-bodies.ts';
-import { isDecodable } from './request-target.ts';
+import { hasDecodablePath } from './request-target.ts';
 
 /** The error codes of a stream whose connection ended before the stream did. */
 const HUNG_UP: ReadonlySet<unknown> = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE']);
@@ -48,7 +48,7 @@ export class ProblemFilter implements ExceptionFilter {
         : (error as { statusCode?: number } | null)?.statusCode;
     // The path decides first, even if the HTTP layer has refused the body already.
     if (status === 404 || request.is404) {
-      if (!isDecodable(request.originalUrl))
+      if (!hasDecodablePath(request.originalUrl))
         return new ProblemException('validation-failed', {
           errors: [{ parameter: 'path', detail: 'must be percent-encoded UTF-8' }],
         });

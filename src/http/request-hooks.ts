@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { tellDeprecation } from '../operation/deprecation.ts';
@@ -11,8 +12,8 @@ import { bodyTypeOf, RequestBodies, unsupportedType } from './request-bodies.ts'
 import {
   closeAfterResponse,
   hasBody,
-  isCutShort,
-  isGivenUp,
+  cutShort,
+  givenUp,
   limitConnections,
   MAX_URL,
   malformedRequest,
@@ -66,13 +67,18 @@ export class RequestHooks {
     );
     fastify.removeAllContentTypeParsers();
     fastify.addContentTypeParser('*', (request, payload, done) => this.#parsed(request, payload, done));
-    fastify.addHook('onSend', (request, reply, _payload, done) => this.#headed(request, reply, done));
+    fastify.addHook('onSend', (request, reply, payload, done) => {
+      this.#headed(request, reply);
+      // Fastify gives a response to HEAD without content the length 0, which differs from that of GET (RFC 9110, section 8.6).
+      const isKnown = request.method === 'HEAD' && reply.statusCode === 304;
+      done(null, isKnown ? Readable.from([]) : payload);
+    });
     namePublicPath(fastify, publicPath);
   }
 
   /** Begins the stages of the request. It refuses a request that is not valid HTTP, or that follows the last response of its connection. */
   #arrived(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const left = isGivenUp(request.raw.socket) ? undefined : this.connections.busy(request.raw.socket);
+    const left = givenUp.has(request.raw.socket) ? undefined : this.connections.busy(request.raw.socket);
     if (!left) return void reply.hijack();
     request.stages = beginStages(request);
     const { requestId, atEnd } = request.stages.arrived;
@@ -96,7 +102,7 @@ export class RequestHooks {
   /** Passes JSON to the handler, or adds a file of which nothing is read yet. */
   #parsed(request: FastifyRequest, payload: IncomingMessage, done: Parsed): void {
     const caller = request.stages.identified?.caller;
-    if (isCutShort(request)) return;
+    if (cutShort.has(request.raw)) return;
     // Either there is no body, or the gateway does not read it: no route accepts it, or the caller is unknown.
     if (!hasBody(request.raw) || !caller || request.is404) return done(null);
     const kind = bodyTypeOf(request);
@@ -105,7 +111,7 @@ export class RequestHooks {
       if (request.headers['transfer-encoding'] === undefined) return done(null, refused);
       // Chunks may end without a byte (RFC 9112, section 7.1). That is no body, and has no type.
       return this.bodies.firstByte(request, payload, (isThere) => {
-        if (!isCutShort(request)) done(null, isThere ? refused : undefined);
+        if (!cutShort.has(request.raw)) done(null, isThere ? refused : undefined);
       });
     }
     if (kind !== 'json') {
@@ -115,7 +121,7 @@ export class RequestHooks {
     this.bodies.read(request, payload, (problem, body) => {
       const read = () => {
         // No response follows, which would release the body.
-        if (isCutShort(request)) this.bodies.done(request);
+        if (cutShort.has(request.raw)) this.bodies.done(request);
         else done(problem, body && readRequestBody(body));
       };
       if (body && body.length > LARGE_BODY) inOwnTurn(read);
@@ -124,7 +130,7 @@ export class RequestHooks {
   }
 
   /** Sets the headers that every response has, and writes the audit line of a write. */
-  #headed(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+  #headed(request: FastifyRequest, reply: FastifyReply): void {
     const { stages, raw, method } = request;
     // The state is checked now and not on arrival, because a connection that the last response keeps open would delay the end of the
     // process.
@@ -146,7 +152,6 @@ export class RequestHooks {
     if (stages.reached) void reply.header('server-timing', timing(stages));
     // A caller that has hung up gets no response, but its write may have been carried out.
     this.requestLog.responding(request, reply);
-    done();
   }
 }
 

@@ -5,7 +5,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { logFields, type ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
 import { audit } from './audit.ts';
-import { unsentStatus } from './server-limits.ts';
+import { cutShort, HUNG_UP } from './server-limits.ts';
 
 /** Writes the lines of a request, and counts it. */
 @Injectable()
@@ -23,7 +23,7 @@ export class RequestLog {
   /** Writes the line of a request whose response is closed, and counts it. */
   readonly ended = edge('log of a request', (request: FastifyRequest, reply: FastifyReply) => {
     const { stages } = request;
-    const statusCode = reply.raw.headersSent ? reply.statusCode : unsentStatus(request);
+    const statusCode = reply.raw.headersSent ? reply.statusCode : (cutShort.get(request.raw) ?? HUNG_UP);
     const { requestId, startedAt, trace } = stages.arrived;
     const { operationId: operation = 'none', takesFile, streams } = stages.authorised?.policy ?? {};
     const durationMs = performance.now() - startedAt;

@@ -1,3 +1,5 @@
+import { isDecodable } from '../validation/texts.ts';
+
 /** The absolute form of a target (RFC 9112 3.2.2), which clients send to a proxy, and which some proxies forward. */
 const ABSOLUTE = /^https?:\/\/([^/?#]+)/i;
 
@@ -6,22 +8,16 @@ const NO_PATH = '/*';
 
 /** Returns the path and query of a request's target. */
 export function pathOf(target: string): string {
-  if (target.startsWith('/')) return isDecodable(target) ? target : NO_PATH;
+  if (target.startsWith('/')) return hasDecodablePath(target) ? target : NO_PATH;
   const rest = target.replace(ABSOLUTE, '');
   if (rest === target) return NO_PATH;
   return pathOf(rest.startsWith('/') ? rest : `/${rest}`);
 }
 
-/** True if the percent-encoded characters before the query are UTF-8. Fastify runs no hook for any other path. */
-export function isDecodable(target: string): boolean {
-  if (!target.includes('%')) return true;
-  try {
-    const [path = ''] = target.split('?', 1);
-    decodeURI(path);
-    return true;
-  } catch {
-    return false;
-  }
+/** True if the part before the query can be decoded. Fastify runs no hook for any other path. */
+export function hasDecodablePath(target: string): boolean {
+  const [path = ''] = target.split('?', 1);
+  return isDecodable(path);
 }
 
 /** Describes the fault of a target, in view of the `Host` of its request. */

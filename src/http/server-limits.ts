@@ -69,12 +69,15 @@ export const serverLimits = {
   },
 } as const;
 
-/** Connections on which no further request is served. */
-const givenUp = new WeakSet<Socket>();
+/**
+ * Connections that have had their last response, or have it next. No further request is served on them. Further bytes may be part of the
+ * body of a refused request.
+ */
+export const givenUp = new WeakSet<Socket>();
 /** Requests that were refused before they had arrived completely, with the status. They must not run when the rest arrives. */
-const cutShort = new WeakMap<IncomingMessage, number>();
+export const cutShort = new WeakMap<IncomingMessage, number>();
 /** The status of a request whose caller hung up before the response, in the log and the metrics. nginx uses the same. */
-const HUNG_UP = 499;
+export const HUNG_UP = 499;
 
 /** Sets the limits that cannot be set through Fastify. */
 export function limitConnections(server: Server): void {
@@ -148,30 +151,6 @@ function openFiles(): number {
 /** Returns the response for which this connection waits first. */
 export function firstResponse(socket: Socket): ServerResponse | undefined {
   return underWay.get(socket)?.find(({ closed }) => !closed);
-}
-
-/** True if this connection has had its last response. Further bytes may be part of the body of a refused request. */
-export function isGivenUp(socket: Socket): boolean {
-  return givenUp.has(socket);
-}
-
-/** Makes the next response of this connection its last. */
-export function giveUp(socket: Socket): void {
-  givenUp.add(socket);
-}
-
-/** True if the request was refused while it was still arriving. */
-export function isCutShort({ raw }: FastifyRequest): boolean {
-  return cutShort.has(raw);
-}
-
-export function cutOff(request: IncomingMessage, status = HUNG_UP): void {
-  cutShort.set(request, status);
-}
-
-/** Returns the status of a request whose response was not sent: that of the refusal on its socket, or 499. */
-export function unsentStatus({ raw }: FastifyRequest): number {
-  return cutShort.get(raw) ?? HUNG_UP;
 }
 
 const HOST = /^[\w.~%!$&'()*+,;=:[\]-]*$/;

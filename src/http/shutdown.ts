@@ -3,12 +3,16 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Admission } from './admission.ts';
 import { errorSummary } from '../observability/error-summary.ts';
 import { Log } from '../observability/log.ts';
+import { WriteRecorder } from '../order-ledger/write-recorder.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
 
 interface Ending {
   /** The time for which the process still accepts connections, until load balancers have noticed that it is not ready. */
   readonly lingerMs: number;
-  /** The time after which running calls to the platform end, and their callers get a timeout. */
+  /**
+   * The time after which running calls to the platform end, and their callers get a timeout. The process then waits no longer for a database
+   * that does not respond.
+   */
   readonly giveUpMs: number;
   /** The time after which the process ends all remaining work. */
   readonly exitMs: number;
@@ -30,14 +34,20 @@ export function endInOrder(app: NestFastifyApplication, atLast: () => Promise<vo
   const log = app.get(Log);
   let code: 0 | 1 = 0;
 
+  const giveUp = (): void => {
+    app.get(UpstreamPools).endExchanges();
+    app.get(WriteRecorder).giveUp();
+  };
+
   const end = async (ending: Ending): Promise<void> => {
     code = code || ending.code;
     setTimeout(() => process.exit(1), ending.exitMs).unref();
-    setTimeout(() => app.get(UpstreamPools).endExchanges(), ending.giveUpMs).unref();
+    setTimeout(giveUp, ending.giveUpMs).unref();
     if (admission.draining) return;
     admission.draining = true;
     await sleep(ending.lingerMs);
-    await app.close();
+    // Nest would close the listener only after it has waited for all workers.
+    await Promise.all([app.getHttpAdapter().close(), app.close()]);
     await atLast();
     process.exit(code);
   };

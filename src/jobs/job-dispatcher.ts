@@ -1,4 +1,9 @@
-import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
@@ -12,10 +17,9 @@ import { IdleJobs } from './idle-jobs.ts';
 import { ImportCalls, ImportCallServices } from './member-imports/import-calls.ts';
 import { ImportRun } from './member-imports/import-run.ts';
 import { HeldJob, HoldLost, isOverdue, TryLater } from './store/held-job.ts';
-import type { JobRecord } from './store/job-record.ts';
 import { IMPORT } from './store/job-rooms-store.ts';
 import { JobStore } from './store/job-store.ts';
-import type { UnfinishedJob } from './store/stored-job.ts';
+import type { ReadJob, UnfinishedJob } from './store/stored-job.ts';
 import { type TaskHold, TaskWorker } from '../tasks/task-worker.ts';
 
 const LOOK_MS = 2_000;
@@ -25,13 +29,13 @@ const SWEEP_MS = 10_000;
 const MAX_WAITS = 1_000;
 
 /** True if a job sends nothing any more, so that it ends also in a maintenance: it is cancelled, or its rows may wait no longer. */
-function mayEnd(job: JobRecord | undefined): boolean {
+function mayEnd(job: ReadJob | undefined): boolean {
   return job !== undefined && (job.isCancelled || isOverdue(job));
 }
 
 /** Works on imports that have not ended. The step that makes a job adds its task, so every job has one. */
 @Injectable()
-export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class JobDispatcher implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
   readonly #worker: TaskWorker;
   /** The last problem that each job of this process was waiting for. */
   readonly #waits = new LRUCache<string, string>({ max: MAX_WAITS });
@@ -59,10 +63,14 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     this.#endPoll = poll('jobs', LOOK_MS, () => this.#look());
   }
 
-  /** Starts nothing more. It waits for the responses to calls that were sent, up to their deadline, so that the results are recorded. */
-  async beforeApplicationShutdown(): Promise<void> {
+  onModuleDestroy(): void {
     this.#endPoll?.();
-    await this.#worker.close();
+    this.#worker.stop();
+  }
+
+  /** Waits for the responses to calls that were sent, up to their deadline, so that the results are recorded. */
+  beforeApplicationShutdown(): Promise<void> {
+    return this.#worker.close();
   }
 
   /** Resolves to the time after which the job is to be tried again. Undefined if the job has ended. */
@@ -75,7 +83,7 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
       if (taken.kind !== 'taken') return taken.kind === 'ended' ? undefined : AGAIN_MS;
       const over = mayEnd(taken.job) ? hold.over : AbortSignal.any([hold.over, this.maintenance.pause]);
       const held = new HeldJob(this.store, { ...hold, over }, taken.job, stopped);
-      const calls = new ImportCalls(this.imports, taken.job);
+      const calls = new ImportCalls(this.imports, taken.job, held.over);
       const state = await new ImportRun(held, calls, taken.calls).run();
       this.metrics.count('gateway_jobs_ended_total', { state });
       this.log.info({ event: 'job-ended', job: jobId, state }, `Import ${state}`);
@@ -86,6 +94,7 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
         this.#tell(jobId, error.problem);
         return error.inMs;
       }
+      if (error instanceof DatabaseUnavailable && error.reason === 'sealed') this.#tell(jobId, error);
       if (!(error instanceof HoldLost) && !(error instanceof DatabaseUnavailable))
         this.log.error(
           { event: 'job-interrupted', job: jobId, ...errorSummary(error) },

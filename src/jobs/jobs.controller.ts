@@ -127,7 +127,7 @@ export class JobsController {
   })
   @Get(':jobId/rows')
   async getJobRows(
-    @Call() { caller }: CallContext,
+    @Call() { caller, requestId }: CallContext,
     @Param() { jobId }: JobPath,
     @Query() { status, cells }: JobRowsQuery,
     @Req() { raw }: FastifyRequest,
@@ -140,7 +140,7 @@ export class JobsController {
       () => this.callers.grantsNow(raw, READ_SCOPE),
       () => enterpriseGlobalId,
     );
-    return rowStream<JobRowDto>(accept, ROW_COLUMNS, rows, cells);
+    return rowStream<JobRowDto>({ accept, cells, requestId }, ROW_COLUMNS, rows);
   }
 
   @Operation({
@@ -155,6 +155,7 @@ export class JobsController {
     later: 'addMembers',
     actsAsUser: true,
     idempotency: 'key',
+    showsEnterprises: true,
     locationOf: jobLocation,
     problems: ['job-not-found', 'import-in-progress', 'outcome-unknown'],
     success: [{ status: 202, description: 'The new job', type: JobDto }],

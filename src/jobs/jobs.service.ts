@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { LongReads } from '../database/long-reads.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { pageWith } from '../operation/page.dto.ts';
 import { eventText, Watchers } from '../operation/watchers.ts';
@@ -24,6 +25,7 @@ export class JobsService {
   constructor(
     private readonly store: JobStore,
     private readonly watchers: Watchers,
+    private readonly reads: LongReads,
   ) {}
 
   async find(jobId: string, { enterprises }: Grants): Promise<JobRecord> {
@@ -37,13 +39,15 @@ export class JobsService {
     return toJob(await this.find(jobId, caller.grants));
   }
 
-  async listJobs(query: ListJobsQuery, { caller }: CallContext): Promise<JobPageDto> {
+  async listJobs(query: ListJobsQuery, call: CallContext): Promise<JobPageDto> {
     const { state, enterpriseGlobalId, page, pageSize } = query;
-    const granted = caller.grants.enterprises;
+    const granted = call.caller.grants.enterprises;
     const own = granted.has('*') ? undefined : granted;
     // The tenancy guard has refused an enterprise that is not granted.
     const enterprises = enterpriseGlobalId === undefined ? own : new Set([enterpriseGlobalId]);
-    const { jobs, total } = await this.store.list({ enterprises, state }, (page - 1) * pageSize, pageSize);
+    const { jobs, total } = await this.reads.run(call, () =>
+      this.store.list({ enterprises, state }, (page - 1) * pageSize, pageSize),
+    );
     return pageWith(jobs.map(toJob), total, query);
   }
 
@@ -62,7 +66,8 @@ export class JobsService {
    */
   events(job: JobRecord, seen: number, maySee: () => Promise<boolean>): AsyncGenerator<string> {
     let current = job;
-    let known = seen;
+    // A version that the job has not had yet is none of this job, or its database was restored.
+    let known = seen > job.version ? 0 : seen;
     return this.watchers.follow(async () => {
       // While the store is away, the client keeps the last version that it got.
       const found = await this.store.find(job.definition.jobId).catch(() => current);

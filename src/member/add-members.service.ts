@@ -12,12 +12,7 @@ import { operations } from '../upstream/operations.ts';
 import { inOurWords } from '../upstream/problems/wire-names.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { ContractViolation } from '../upstream/upstream-failure.ts';
-import {
-  addFailureShape,
-  addResultShape,
-  newMemberShape,
-  type WireAddRequest,
-} from '../upstream/wire/member.ts';
+import { addFailureShape, addResultShape, newMemberShape } from '../upstream/wire/member.ts';
 import { readObject } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import { chunksOf } from '../shared/chunks-of.ts';
@@ -150,7 +145,7 @@ function failedRows(
   return rows.map(({ account }, row) => ({ index: firstIndex + row, account, ...failure }));
 }
 
-export function toAddRequest(rows: readonly NewMemberDto[]): WireAddRequest {
+export function toAddRequest(rows: readonly NewMemberDto[]) {
   return { userList: rows.map((row) => ({ ...toMemberTerms(row), password: row.password })) };
 }
 
@@ -183,13 +178,13 @@ export function toAddedRows(
   );
   const added = new Map([...matched.added].map(([account, { member }]) => [account, member]));
 
-  const secrets = rows.map(({ password }) => password);
+  const redact = redactor.alsoMasking(() => rows.map(({ password }) => password));
   const failed = rows.flatMap(({ account }, position): FailedMemberDto[] => {
     const row = { index: firstIndex + position, account, retryable: false };
     const reason = matched.failed.get(account)?.message;
     if (added.has(account)) return reason === undefined ? [] : [{ ...row, ...OPEN.both }];
     if (reason === undefined) return [{ ...row, ...OPEN.neither }];
-    const words = cleanText(reason, (text) => redactor.redact(text, secrets));
+    const words = cleanText(reason, redact);
     const message = inOurWords(operations.addMembers, words).text || SILENT;
     return [{ ...row, code: 'upstream-rejected', message, outcome: 'not_processed' }];
   });

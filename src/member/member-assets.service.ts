@@ -8,8 +8,7 @@ import type { OperationName } from '../upstream/operations.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { nothing } from '../upstream/wire/reader.ts';
-import { type CameList, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
-import type { WireLoan } from '../upstream/wire/member.ts';
+import { type CameList, notWhole, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
 import { toAssetProducts } from './asset-products.mapper.ts';
 import type { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
 import type {
@@ -100,7 +99,10 @@ export class MemberAssetsService {
     { fresh }: { readonly fresh?: boolean } = {},
   ): Promise<WholeList<LentLockDto>> {
     const list = await this.#lentLocks(call, enterpriseGlobalId, fresh);
-    return wholeOf('listLentLocks', list, ['assetNum']);
+    const locks = wholeOf('listLentLocks', list, ['assetNum']);
+    // A lock that comes without its number may be the one that is sought.
+    if (locks.some(({ assetNum }) => assetNum === null)) throw notWhole('listLentLocks');
+    return locks;
   }
 
   /** Fetches the asset numbers once for all filters, pages and decisions. */
@@ -149,7 +151,7 @@ export class MemberAssetsService {
         dryRun.add('loan-made', { ...what, readable: asset !== undefined });
       }
     }
-    const body: WireLoan = { borrowedUsbKey: lentLockNum, assetIDs: assetIds };
+    const body = { borrowedUsbKey: lentLockNum, assetIDs: assetIds };
     return this.upstream.call('borrowAssets', call, { ids: { memberGlobalId }, body }, nothing);
   }
 }

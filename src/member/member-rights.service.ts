@@ -7,7 +7,6 @@ import { asProblem } from '../upstream/problems/as-problem.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import type { WholeList } from '../upstream/wire/whole-list.ts';
-import type { WirePrivileges } from '../upstream/wire/member.ts';
 import {
   type AssetNumDto,
   type ChangeAssetNumsDto,
@@ -16,7 +15,7 @@ import {
   type SetAssetNumsDto,
 } from './dto/member-assets.dto.ts';
 import type { EnterpriseMemberPath } from './dto/member.dto.ts';
-import { MemberEdits } from './member-edits.ts';
+import { type Confirm, MemberEdits } from './member-edits.ts';
 import { MemberAssetsService, pageOfMember } from './member-assets.service.ts';
 
 /**
@@ -37,12 +36,12 @@ export class MemberRightsService {
     { assetNums }: SetAssetNumsDto,
     ifMatch: string | undefined,
   ): Promise<RightsChangeDto> {
-    return this.edits.run(call, ids, async () => {
+    return this.edits.run(call, ids, async (confirm) => {
       const rights = await this.#read(call, ids, ifMatch);
       const wanted = new Set(assetNums);
       const surplus = rights.own.filter(({ assetNum }) => !wanted.has(assetNum));
       const withdraw = await this.#withoutLentLocks(call, ids, surplus);
-      return this.#apply(call, ids, { assign: assetNums, withdraw }, rights);
+      return this.#apply(call, ids, { assign: assetNums, withdraw }, rights, confirm);
     });
   }
 
@@ -52,8 +51,8 @@ export class MemberRightsService {
     changes: ChangeAssetNumsDto,
     ifMatch: string | undefined,
   ): Promise<RightsChangeDto> {
-    return this.edits.run(call, ids, async () =>
-      this.#apply(call, ids, changes, await this.#read(call, ids, ifMatch)),
+    return this.edits.run(call, ids, async (confirm) =>
+      this.#apply(call, ids, changes, await this.#read(call, ids, ifMatch), confirm),
     );
   }
 
@@ -92,6 +91,7 @@ export class MemberRightsService {
     ids: EnterpriseMemberPath,
     { assign, withdraw }: ChangeAssetNumsDto,
     { all, own, isOther }: Rights,
+    confirm: Confirm,
   ): Promise<RightsChangeDto> {
     const owned = new Set(own.map(({ assetNum }) => assetNum));
     const assigned = assign.filter((assetNum) => !owned.has(assetNum));
@@ -104,7 +104,8 @@ export class MemberRightsService {
     if (call.dryRun) show(call.dryRun, ids, all, { assigned, withdrawn, kept });
     if (assigned.length + withdrawn.length > 0) {
       const { memberGlobalId } = ids;
-      const body: WirePrivileges = { deleteAssets: withdrawn, addAssets: assigned };
+      await confirm();
+      const body = { deleteAssets: withdrawn, addAssets: assigned };
       await this.upstream
         .call('changePrivileges', call, { ids: { memberGlobalId }, body }, nothing)
         .catch(async (error: unknown) => {
@@ -154,8 +155,10 @@ function show(
     ['number-withdrawn', withdrawn],
     ['number-kept', kept],
   ] as const)
-    for (const assetNum of assetNums)
-      dryRun.add(kind, { ...ids, assetNum, assetId: assetIds.get(assetNum) ?? null });
+    for (const assetNum of assetNums) {
+      const assetId = assetIds.get(assetNum) ?? null;
+      dryRun.add(kind, { ...ids, assetNum, assetId, readable: assetIds.has(assetNum) });
+    }
 }
 
 function conflictsOf(assigned: readonly string[], all: WholeList<AssetNumDto>) {

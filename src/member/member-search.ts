@@ -69,7 +69,10 @@ export class MemberSearch {
     return found.member;
   }
 
-  /** Finds a member in a list that is read past the cache. Requests for unknown ids share one read, so that they cannot cause many. */
+  /**
+   * Finds a member in a list that is read past the cache. Requests for unknown ids with the same rights share one read, so that they cannot
+   * cause many.
+   */
   async #findAgain(call: CallContext, ids: EnterpriseMemberPath): Promise<Found> {
     const { enterpriseGlobalId, memberGlobalId } = ids;
     const progress = new Progress();
@@ -83,7 +86,8 @@ export class MemberSearch {
       }
       return { positions, nameless };
     };
-    const key = JSON.stringify([enterpriseGlobalId, call.user?.name]);
+    // The member is then taken from the cache, which has other entries for other rights.
+    const key = this.cache.keyOf(this.#source(enterpriseGlobalId, {}), call);
     // A read that is in progress may have begun before this request arrived.
     const { positions, nameless } = await this.#refreshes
       .next(key, read)
@@ -98,40 +102,43 @@ export class MemberSearch {
   /**
    * Reads the present state of a member, by its account, or else from the whole list. Throws `member-not-found`. A keyword without a result
    * proves nothing: its way of matching is unknown, the edit may rename the account, and a platform may refuse the keyword. `fields` lists
-   * the fields of which the result must tell whether the list hides them.
+   * the fields of which the result must tell whether the list hides them. It hides none but those of `mayBeHidden`.
    */
   async find(
     call: CallContext,
     { enterpriseGlobalId, memberGlobalId }: EnterpriseMemberPath,
     account: string,
     fields: readonly ClearableField[],
+    mayBeHidden: readonly ClearableField[] = CLEARABLE,
   ): Promise<ListedMember> {
     const isWanted = (member: ListedMember) => member.memberGlobalId === memberGlobalId;
+    let open = mayBeHidden;
     // One member without a field does not tell whether the list has the field.
-    const isClear = ({ hidden }: ListedMember, mayBeHidden: readonly ClearableField[]) =>
+    const isClear = ({ hidden }: ListedMember) =>
       fields.every((field) => {
         const isKnown = field === 'passwordMobile' && this.limit.mobiles === 'absent';
-        return isKnown || !hidden.includes(field) || !mayBeHidden.includes(field);
+        return isKnown || !hidden.includes(field) || !open.includes(field);
       });
     let found: ListedMember | undefined;
     try {
-      for await (const { items } of this.allMembers(call, enterpriseGlobalId, { keyword: account }))
+      for await (const { items } of this.allMembers(call, enterpriseGlobalId, { keyword: account })) {
+        open = stillHidden(open, items);
         if ((found = items.find(isWanted))) break;
+      }
     } catch (error) {
       if (problemFrom(error).slug !== 'upstream-rejected') throw error;
     }
-    if (found && isClear(found, CLEARABLE)) return found;
-    let mayBeHidden: readonly ClearableField[] = CLEARABLE;
-    found = undefined;
     let nameless = 0;
-    for await (const { items, nameless: some } of this.allMembers(call, enterpriseGlobalId)) {
-      nameless += some;
-      found ??= items.find(isWanted);
-      mayBeHidden = stillHidden(mayBeHidden, items);
-      if (found && isClear(found, mayBeHidden)) break;
-    }
+    // The list is read until it shows the member, and until other members show the fields that the member lacks.
+    if (!found || !isClear(found))
+      for await (const { items, nameless: some } of this.allMembers(call, enterpriseGlobalId)) {
+        nameless += some;
+        found = items.find(isWanted) ?? found;
+        open = stillHidden(open, items);
+        if (found && isClear(found)) break;
+      }
     if (!found) throw missing(nameless);
-    return { ...found, hidden: found.hidden.filter((field) => mayBeHidden.includes(field)) };
+    return { ...found, hidden: found.hidden.filter((field) => open.includes(field)) };
   }
 
   async #find(call: CallContext, ids: EnterpriseMemberPath): Promise<Found> {
@@ -174,7 +181,7 @@ export class MemberSearch {
     filter: MemberFilter = {},
     pagesAtATime?: number,
   ): AsyncGenerator<Part<ListedMember>> {
-    return this.list.all(this.#uncached(call, enterpriseGlobalId, filter), pagesAtATime);
+    return this.list.all(this.#uncached(call, enterpriseGlobalId, filter), { pagesAtATime, isExact: true });
   }
 
   /**

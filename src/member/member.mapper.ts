@@ -10,7 +10,6 @@ import {
   type MemberField,
   type MemberPage,
   readMemberPage,
-  type WireMemberTerms,
 } from '../upstream/wire/member.ts';
 import { type TimestampUnit, wireLong } from '../upstream/wire/scalars.ts';
 import { CLEARABLE, type ClearableField, type MemberDto, type UpdateMemberDto } from './dto/member.dto.ts';
@@ -22,7 +21,7 @@ import { isWhole } from './mobile-number.ts';
 /** The terms of a member. A term that is null is left out. */
 type Terms = Pick<UpdateMemberDto, 'account' | 'name'> & Partial<Pick<MemberDto, (typeof CLEARABLE)[number]>>;
 
-export function toMemberTerms(member: Terms): WireMemberTerms {
+export function toMemberTerms(member: Terms) {
   const { account, departmentId, name, remark, passwordMobile } = member;
   return {
     userName: account,

@@ -20,7 +20,7 @@ import {
   UpdateMemberDto,
 } from './dto/member.dto.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
-import { MemberEdits } from './member-edits.ts';
+import { type Confirm, MemberEdits } from './member-edits.ts';
 import { toMemberTerms } from './member.mapper.ts';
 import { MemberSearch } from './member-search.ts';
 import { isMasked, MASKED } from './mobile-number.ts';
@@ -73,9 +73,14 @@ export class MemberService {
 
   /**
    * Updates a member. If the platform may clear absent fields, it reads the member first and sends all of its fields. Throws
-   * `edit-would-lose` if it cannot send one of them.
+   * `edit-would-lose` if it cannot send one of them. `mayBeHidden`: the fields that the platform's list may hide.
    */
-  async updateMember(call: CallContext, ids: EnterpriseMemberPath, member: UpdateMemberDto): Promise<void> {
+  async updateMember(
+    call: CallContext,
+    ids: EnterpriseMemberPath,
+    member: UpdateMemberDto,
+    mayBeHidden?: readonly ClearableField[],
+  ): Promise<void> {
     this.readings.assertClears('memberEdit', member);
     if (isMasked(member.passwordMobile))
       throw new ProblemException('validation-failed', {
@@ -83,9 +88,10 @@ export class MemberService {
       });
     const keeps = this.readings.of('memberEdit') === 'keeps';
     const left = keeps ? [] : CLEARABLE.filter((field) => member[field] === undefined);
-    const edit = async () => {
-      const shown = left.length === 0 ? {} : await this.#shown(call, ids, member, left);
+    const edit = async (confirm?: Confirm) => {
+      const shown = left.length === 0 ? {} : await this.#shown(call, ids, member, left, mayBeHidden);
       const body = toMemberTerms({ ...shown, ...member });
+      await confirm?.();
       await this.upstream.call('editMember', call, { ids: { ...ids }, body }, nothing);
     };
     await (keeps ? edit() : this.edits.run(call, ids, edit));
@@ -97,8 +103,9 @@ export class MemberService {
     ids: EnterpriseMemberPath,
     { account, name }: UpdateMemberDto,
     left: readonly ClearableField[],
+    mayBeHidden: readonly ClearableField[] | undefined,
   ): Promise<Partial<Pick<MemberDto, ClearableField>>> {
-    const member = await this.search.find(call, ids, account, left);
+    const member = await this.search.find(call, ids, account, left, mayBeHidden);
     const shown = Object.fromEntries(left.map((field) => [field, member[field] ?? undefined]));
     const { faults } = validated(UpdateMemberDto, { account, name, ...shown });
     const refused = new Set(faults.map(({ path: [field] }) => field));

@@ -51,4 +51,11 @@ describe('a mobile number', () => {
   ])('%s may be the one of which %s is shown: %s', (number, shown, may) => {
     expect(mayBe(number, shown)).toBe(may);
   });
+
+  it('of very many digits is compared in milliseconds', () => {
+    const started = performance.now();
+    expect(mayBe('13800000001', `${'1'.repeat(300_000)}x`)).toBe(false);
+    // A search that begins at each digit takes half a minute.
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
 });

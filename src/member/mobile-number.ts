@@ -1,5 +1,5 @@
-/** The characters that replace digits which a platform does not show. */
-const MASK = /[*＊•●∗]|x{2,}|#{2,}|\.{2,}|-{2,}/i;
+/** The characters that replace digits which a platform does not show, such as the full-width star and three kinds of bullets. */
+const MASK = /[*\uff0a\u2022\u25cf\u2217]|x{2,}|#{2,}|\.{2,}|-{2,}/i;
 const NO_DIGIT = /\D/g;
 /** The characters that people write between digits. */
 const SEPARATORS = /[\s().+/-]/g;
@@ -27,7 +27,7 @@ export function mayBe(number: string, shown: string): boolean {
   const digits = number.replace(NO_DIGIT, '');
   const part = joined(shown);
   const [beginning = ''] = /^\d*/.exec(part) ?? [];
-  const [end = ''] = /\d*$/.exec(part) ?? [];
+  const [end = ''] = /(?<!\d)\d*$/.exec(part) ?? [];
   // The platform may leave out the code of the country.
   return digits !== '' && digits.endsWith(end) && digits.includes(beginning);
 }

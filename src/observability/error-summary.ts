@@ -39,5 +39,5 @@ function masked(message: string): string {
       .replace(LOGIN_OF_URL, `${MASK}@`)
       .replace(QUOTED, (quoted) => (quoted.length > 2 ? `"${MASK}"` : quoted))
       .replace(RANDOM, (word) => (/\d/.test(word) && /[A-Za-z]/.test(word) ? MASK : word));
-  return cleanText(message, mask).slice(0, MOST);
+  return cleanText(message, mask).slice(0, MOST).toWellFormed();
 }

@@ -13,26 +13,26 @@ export type SealedInRedis = 'tokens' | 'cache' | 'sessions' | 'words';
  */
 export const COUNTERS = {
   gateway_token_events_total: {
-    help: 'Events of access tokens, by kind of principal; remembered: not requested, since the last request failed a moment ago; held_off: not renewed, since the platform refused the last renewed token too; shared: taken from another replica',
+    help: 'Events of access tokens; remembered: not requested, since the last request failed a moment ago; held_off: not renewed, since the platform refused the last renewed token too; shared: taken from another replica',
     labels: {
       principal: ['application', 'user', 'session'],
       event: ['renewed', 'shared', 'refused', 'held_off', 'rejected', 'unavailable', 'remembered'],
     },
   },
   gateway_redis_unreadable_total: {
-    help: 'Values in Redis that could not be decrypted (corrupted, foreign, or sealed under an unknown key) and count as missing',
+    help: 'Values in Redis that could not be decrypted and count as missing: damaged, foreign, or sealed under an unknown key',
     labels: { store: words<SealedInRedis>() },
   },
   gateway_upstream_contract_warnings_total: {
-    help: 'Answers of the platform that contradict its interface or themselves, by operation and fault',
+    help: 'Answers of the platform that contradict its interface or themselves',
     labels: { operation: words(), what: words<'contradiction' | 'contract-violation'>() },
   },
   gateway_upstream_gaps_total: {
-    help: "Departures of the platform's answers from its interface that the gateway tolerates, by operation and kind (listGaps names the fields)",
+    help: "Departures of the platform's answers from its interface that the gateway tolerates (listGaps names the fields)",
     labels: { operation: words(), kind: words() },
   },
   gateway_upstream_unmapped_codes_total: {
-    help: 'Refusals of the platform with a business code that the gateway does not know, by operation; the console has the codes',
+    help: 'Refusals of the platform with a business code that the gateway does not know; the console has the codes',
     labels: { operation: words() },
   },
   gateway_issuer_keys_missed_total: {
@@ -40,19 +40,19 @@ export const COUNTERS = {
     labels: { reason: ['unavailable', 'empty'] },
   },
   gateway_tls_failures_total: {
-    help: 'Connections that failed because TLS or a certificate was refused, by server',
+    help: 'Connections that failed because TLS or a certificate was refused',
     labels: { server: ['platform', 'tokens', 'redis'] },
   },
   gateway_upstream_refused_total: {
-    help: 'Calls refused before anything was sent, by group of operations and reason',
+    help: 'Calls refused before anything was sent',
     labels: { group: words(), reason: words<'gate' | 'bulkhead' | 'breaker'>() },
   },
   gateway_upstream_retries_total: {
-    help: 'Retries after a transient failure, by group of operations',
+    help: 'Retries after a transient failure',
     labels: { group: words() },
   },
   gateway_requests_refused_total: {
-    help: 'Requests refused because of load, by the limit that was reached; caller-rate, caller-in-flight: limits of one caller',
+    help: 'Requests refused because a limit was reached; caller-rate, caller-in-flight: limits of one caller',
     labels: {
       reason: [
         ...['in-flight', 'event-loop', 'heap', 'memory', 'connections', 'bodies'],
@@ -61,25 +61,25 @@ export const COUNTERS = {
     },
   },
   gateway_connections_closed_total: {
-    help: 'Connections that were idle or without valid credentials and were closed to make room for others',
+    help: 'Connections closed to make room for others: idle, or without valid credentials',
     labels: {},
   },
   gateway_redis_errors_total: {
-    help: 'Failed Redis commands and connections, by reason',
+    help: 'Failed Redis commands and connections',
     labels: {
       reason: ['timeout', 'connection', 'oom', 'readonly', 'denied', 'wrongtype', 'loading', 'other'],
     },
   },
   gateway_recorded_writes_total: {
-    help: 'Writes of the order ledger, by the state that they reached in this process',
+    help: 'Recorded writes (orders, or with a key), by the state that they reached in this process',
     labels: { state: words() },
   },
   gateway_order_results_not_recorded_total: {
-    help: 'Known results of writes that could not be recorded; conflict: the record already has another result; missing: the record is gone; unavailable: the order ledger did not respond for a minute; shutdown: the process ended first',
+    help: 'Known results of writes that could not be recorded; conflict: the record has another result; missing: the record is gone; unavailable: the database did not respond for a minute; shutdown: the process ended first',
     labels: { reason: ['conflict', 'missing', 'early', 'unavailable', 'shutdown'] },
   },
   gateway_order_reconciliation_attempts_total: {
-    help: 'Reconciliation attempts for orders whose end is not known, by result; incomplete: a part was found; gone_once: what the order deletes was gone for the first time; not_seen: the gateway never saw what the order deletes; unreadable: a list did not come whole; no_user: no configured user serves the enterprise; placed_twice: the platform has the order more than once',
+    help: 'Searches for orders whose outcome is unknown; incomplete: a part was found; gone_once: what the order deletes was gone for the first time; not_seen: the gateway never saw what the order deletes; unreadable: a list was incomplete; no_user: no configured user serves the enterprise; placed_twice: the platform has the order more than once',
     labels: {
       result: [
         ...['settled', 'not_found', 'incomplete', 'gone_once', 'not_seen', 'unreadable'],
@@ -92,7 +92,7 @@ export const COUNTERS = {
     labels: { state: ['succeeded', 'completed', 'cancelled', 'failed'] },
   },
   gateway_webhook_deliveries_total: {
-    help: 'Deliveries of webhooks that this process has sent: delivered (the receiver took it) or failed',
+    help: 'Deliveries of webhooks that this process has sent',
     labels: { result: ['delivered', 'failed'] },
   },
 } as const satisfies Table;
@@ -109,76 +109,76 @@ export type AlertingCounter = (typeof ALERTING)[number];
 /** Counters of events that every request or call has, with two labels. */
 export const TALLIED = {
   gateway_requests_total: {
-    help: 'Requests, by operation and HTTP status; 499: the caller hung up before the response',
+    help: 'Requests; status 499: the caller hung up before the response',
     labels: ['operation', 'status'],
   },
   gateway_upstream_attempts_total: {
-    help: 'Attempts to call the platform, by operation and outcome (success or the kind of failure)',
+    help: 'Attempts to call the platform; outcome: success or the kind of failure',
     labels: ['operation', 'outcome'],
   },
   gateway_read_cache_total: {
-    help: 'Cacheable reads, by operation and result of the cache; `hit` includes responses made of cached lists; `error`: the cache was not available',
+    help: 'Cacheable reads; hit includes responses made of cached lists; error: the cache was not available',
     labels: ['operation', 'result'],
   },
 } as const;
 
 export const TALLIED_SECONDS = {
   gateway_request_duration_seconds:
-    'Time from the arrival of a request to its response; without operations that take a file or return a stream, which last as long as their caller sends or reads',
+    'Time from the arrival of a request to its response, without operations that take a file or return a stream',
   gateway_upstream_attempt_duration_seconds: 'Duration of one attempt to call the platform',
 } as const;
 
 export const GAUGES = {
   gateway_build_info: {
-    help: 'Always 1; the labels tell the version of the gateway and of Node that run',
+    help: 'Always 1; the labels are the versions of the gateway and of Node that run',
     labels: { version: words(), node: words() },
   },
   gateway_token_age_seconds: {
-    help: 'Age of the oldest access token in use, by kind of principal',
+    help: 'Age of the oldest access token in use',
     labels: { principal: words() },
   },
   gateway_principals_rejected: {
-    help: 'Principals whose last request for an access token was rejected and whose credentials have not changed since, by kind; the application counts once for each scope',
+    help: 'Principals whose last token request was rejected and whose credentials have not changed since; the application counts once for each scope',
     labels: { principal: words<'application' | 'user'>() },
   },
   gateway_certificate_expiry_timestamp_seconds: {
-    help: 'When a certificate ends, in seconds since 1970; platform, tokens: as the server showed it last; redis, upstream-client: the one that the gateway shows there; listener: the one that it shows callers; client-ca, upstream-ca: the first end of the authorities that it trusts',
+    help: 'When a certificate ends, in seconds since 1970; platform, tokens: what the server showed last; redis, upstream-client, listener: what the gateway shows to Redis, the platform, callers; client-ca, upstream-ca: the trusted authority that ends first',
     labels: {
       certificate: words<TlsServer | 'listener' | 'client-ca' | 'upstream-client' | 'upstream-ca'>(),
     },
   },
   gateway_issuer_keys_missing_seconds: {
-    help: "Time from the first to the latest of the requests for the JWT issuer's public keys that have brought none in a row, by the reason of the latest; 0 if the latest brought keys, or was an hour ago",
+    help: "Time from the first to the latest of the requests for the JWT issuer's public keys that have brought none in a row; 0 if the latest brought keys, or was an hour ago",
     labels: { reason: words<'unavailable' | 'empty'>() },
   },
   gateway_upstream_breaker_state: {
-    help: 'State of the circuit breaker of a group of operations: 0 closed (or no call for an hour), 1 half-open, 2 open',
+    help: 'State of the circuit breaker: 0 closed (or no call for an hour), 1 half-open, 2 open',
     labels: { group: words() },
   },
   gateway_upstream_failures_in_a_row: {
-    help: 'How many calls of a group of operations have failed since the latest that succeeded, at most an hour ago',
+    help: 'Calls that have failed since the latest success; 0 an hour after the latest failure',
     labels: { group: words() },
   },
   gateway_request_body_bytes: {
-    help: 'Bytes of request bodies in progress, from the headers of a request until its end',
+    help: 'Bytes of the request bodies that are under way',
     labels: {},
   },
   gateway_requests_in_flight: { help: 'Requests that have no response yet', labels: {} },
   gateway_orders_in_doubt: {
-    help: 'Orders that were sent and whose outcome is unknown, or of which the platform did not confirm every item',
+    help: 'Orders that were sent and whose outcome is unknown, or that the platform did not confirm in every item',
     labels: {},
   },
   gateway_orders_in_doubt_oldest_seconds: { help: 'Age of the oldest order in doubt', labels: {} },
   gateway_orders_overdue_seconds: {
-    help: 'How long ago the time of the first scheduled order came that is not sent; 0: none is late',
+    help: 'How long the first scheduled order that was not sent is overdue; 0: none is',
     labels: {},
   },
   gateway_orders_accepted: {
-    help: 'Orders that the platform accepted for later (`syncMode` async) and that nothing has shown as placed',
+    help: 'Orders that the platform accepted for later (syncMode async), and that nothing has shown as placed',
     labels: {},
   },
   gateway_orders_accepted_oldest_seconds: {
-    help: 'Age of the oldest order that the platform accepted for later and that nothing has shown as placed',
+    help: 'Age of the oldest order that the platform accepted for later, and that nothing has shown as placed',
     labels: {},
   },
   gateway_estate_unread_enterprises: {
@@ -186,43 +186,43 @@ export const GAUGES = {
     labels: {},
   },
   gateway_estate_oldest_seconds: {
-    help: 'Age of the oldest part of the estate: of the enterprise that was read to its end the longest time ago, or was never',
+    help: 'Age of the oldest part of the estate',
     labels: {},
   },
   gateway_jobs: {
-    help: 'Imports that have not ended, of all replicas, by state: queued or running',
+    help: 'Imports of all replicas that have not ended',
     labels: { state: words<'queued' | 'running'>() },
   },
   gateway_jobs_idle_seconds: {
-    help: 'Time for which the unfinished import that stands still for the longest time has made no progress, without waits for a maintenance and for its turn; 0 where there is none',
+    help: 'The longest time for which an unfinished import has made no progress, without waits for a maintenance or for its turn; 0 if there is none',
     labels: {},
   },
   gateway_webhooks: {
-    help: 'Webhooks of all callers that may have them, by state: ok, failing (no delivery is taken), or switched_off by the gateway',
+    help: 'Webhooks of all callers with webhooks:write; failing: the receiver accepts nothing; switched_off: by the gateway',
     labels: { state: words<'ok' | 'failing' | 'switched_off'>() },
   },
   gateway_order_records_unreadable: {
-    help: 'Records of writes that could not be decrypted when they were read: sealed under a missing key, or damaged',
+    help: 'Records of writes that could not be decrypted: sealed under a missing key, or damaged',
     labels: {},
   },
   gateway_database_stopped: {
-    help: 'Why orders are refused: 1 for the current reason; none: orders are admitted; away: the database does not respond; unready: it was never made ready, or was emptied; identity: it is another database; numbers: it has lost commits; settings: it is configured unsafely; writes: it takes no writes',
+    help: 'Why orders are refused: 1 for the current reason; none: orders are admitted; away: the database does not respond; unready: its tables are missing; identity: it is another database; numbers: it has lost commits; settings: it is configured unsafely; writes: it takes no writes',
     labels: { reason: words() },
   },
   gateway_database_weak: {
-    help: 'Whether a failover of the database may lose commits, as its standbys are not synchronous: 1 or 0',
+    help: '1 if a failover of the database may lose commits, because its standbys are not synchronous, else 0',
     labels: {},
   },
   gateway_budget_used_ratio: {
-    help: 'How much of a budget of this month its caller has used, from 0 to 1, by caller and budget: orders, licences or deletions. A budget of 0 has no value',
+    help: 'Share of a budget of this month that the caller has used, from 0 to 1; a budget of 0 has no value',
     labels: { caller: words(), budget: words<'orders' | 'licences' | 'deletions'>() },
   },
   gateway_followed_file_refused: {
-    help: 'Files that changed while the process ran, by the variable that names them: 1 while the new content is refused and the content from before is in use; 0 once content was taken',
+    help: 'Files that changed while the process ran, by the variable that names them; 1: the new content is refused, and the last valid one is in use; 0: the new content is in use',
     labels: { file: words() },
   },
   gateway_maintenance: {
-    help: 'What an operator has stopped: 1 while it is stopped, by what: orders, writes or all',
+    help: '1 while an operator has stopped orders, writes or all',
     labels: { stops: words<'orders' | 'writes' | 'all'>() },
   },
 } as const satisfies Table;
@@ -230,7 +230,7 @@ export const GAUGES = {
 /** Gauges that exist only once they are set. Without a configured Redis they do not exist, because a 0 would raise an alarm. */
 export const GAUGES_OF_REDIS = {
   gateway_redis_up: {
-    help: 'Whether Redis can be used: 1 or 0',
+    help: '1 if Redis can be used, else 0',
     labels: {},
   },
 } as const satisfies Table;

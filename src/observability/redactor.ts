@@ -27,20 +27,28 @@ export class Redactor {
     this.#sources.push(...sources);
   }
 
-  /** `passing` has further secrets that only this text can contain, such as the passwords of a request. They are not kept. */
-  redact(text: string, passing: readonly string[] = []): string {
-    const secrets = this.#possibleIn(text);
-    const short: string[] = [];
-    for (const secret of passing) {
-      if (secret.length < MIN_LENGTH) short.push(secret);
-      else secrets.add(secret);
-    }
-    const found: string[] = [];
-    for (const secret of secrets) found.push(...formsOf(secret).filter((form) => text.includes(form)));
-    // The longest secret is first, because another secret may be its beginning.
-    found.sort((one, other) => other.length - one.length);
-    const clean = found.reduce((masked, form) => masked.replaceAll(form, MASK), text);
-    return [...new Set(short)].reduce(withoutWord, clean);
+  redact(text: string): string {
+    return withoutForms(text, this.#formsIn(text));
+  }
+
+  /**
+   * Returns a function that masks `passing` too: further secrets that only its texts can contain, such as the passwords of a request. They are
+   * not kept. The texts of one response share the function, and so the forms that were made.
+   */
+  alsoMasking(passing: () => readonly string[]): (text: string) => string {
+    let secrets: { readonly short: readonly string[]; readonly others: readonly PassingSecret[] } | undefined;
+    return (text) => {
+      secrets ??= passingSecrets(passing());
+      const what = new SearchedText(text);
+      const forms = [...this.#formsIn(text), ...secrets.others.flatMap((secret) => secret.formsIn(what))];
+      return secrets.short.reduce(withoutWord, withoutForms(text, forms));
+    };
+  }
+
+  #formsIn(text: string): string[] {
+    return [...this.#possibleIn(text)].flatMap((secret) =>
+      formsOf(secret).filter((form) => text.includes(form)),
+    );
   }
 
   /** Returns the secrets that may be in the text: some form of them ends like a part of it. */
@@ -90,6 +98,48 @@ export class Redactor {
   }
 }
 
+/** A text, and what it must have so that an encoded form may be in it. */
+class SearchedText {
+  /** True if it has a character that begins an escape of JSON, of a URL or of a form, or that is a form's blank. */
+  readonly hasEscapes: boolean;
+  /** The length of its longest row of digits of base64, which are those of hex too. */
+  readonly mostDigits: number;
+
+  constructor(readonly text: string) {
+    this.hasEscapes = /[\\%+]/.test(text);
+    this.mostDigits = (text.match(/[\w+/-]+/g) ?? []).reduce((most, { length }) => Math.max(most, length), 0);
+  }
+}
+
+/**
+ * A secret that is searched in a few texts. Making its forms takes a hundred times as long as a search, and a request may have 49,000
+ * passwords, so forms are made only when a text may contain them.
+ */
+class PassingSecret {
+  #escaped: readonly string[] | undefined;
+  #digits: readonly string[] | undefined;
+
+  constructor(private readonly secret: string) {}
+
+  formsIn({ text, hasEscapes, mostDigits }: SearchedText): string[] {
+    const { secret } = this;
+    const forms = [secret];
+    if (hasEscapes) forms.push(...(this.#escaped ??= escapedForms(secret)));
+    // A secret has at least as many bytes as characters, and shares ten bits at most with neighbours in base64.
+    if (mostDigits >= Math.max(MIN_DIGITS, (8 * secret.length - 10) / 6))
+      forms.push(...(this.#digits ??= digitForms(secret)));
+    return forms.filter((form) => text.includes(form));
+  }
+}
+
+function passingSecrets(all: readonly string[]) {
+  const secrets = [...new Set(all)];
+  return {
+    short: secrets.filter(({ length }) => length < MIN_LENGTH),
+    others: secrets.filter(({ length }) => length >= MIN_LENGTH).map((secret) => new PassingSecret(secret)),
+  };
+}
+
 /** Returns the last characters of a text as a number. It is the end and not the beginning, because many tokens begin in the same way. */
 function endOf(text: string): number {
   let end = 0;
@@ -102,6 +152,12 @@ function withNext(end: number, text: string, at: number): number {
   return (end << 8) ^ text.charCodeAt(at);
 }
 
+function withoutForms(text: string, forms: string[]): string {
+  // The longest form is first, because another one may be its beginning.
+  forms.sort((one, other) => other.length - one.length);
+  return forms.reduce((masked, form) => masked.replaceAll(form, MASK), text);
+}
+
 /** Masks a short secret if it is a whole word. Within words and numbers it would match by chance. */
 function withoutWord(text: string, secret: string): string {
   if (secret === '' || !text.includes(secret)) return text;
@@ -109,23 +165,26 @@ function withoutWord(text: string, secret: string): string {
   return text.replaceAll(new RegExp(alone, 'gu'), MASK);
 }
 
-/**
- * Returns the forms of a secret: unchanged; in JSON, and JSON within JSON; in a URL or a form, with hex digits in both cases; in base64 and
- * in hex.
- */
+/** Returns the forms of a secret: unchanged, escaped, in base64 and in hex. */
 function formsOf(secret: string): string[] {
-  const hex = Buffer.from(secret).toString('hex');
+  return [...new Set([secret, ...escapedForms(secret), ...digitForms(secret)])];
+}
+
+/** Returns the forms in JSON, and JSON within JSON, and in a URL or a form, with hex digits in both cases. A form without an escape is the secret. */
+function escapedForms(secret: string): string[] {
   const inUrl = [encodeURIComponent(secret.toWellFormed()), asFormField(secret), everyBytePercent(secret)];
-  const forms = [
-    secret,
+  const forms = new Set([
     ...[quoted(secret), ascii(quoted(secret))].flatMap((each) => [each, each.replaceAll('/', '\\/')]),
     quoted(quoted(secret)),
     ...inUrl.flatMap((each) => [each, each.replaceAll(/%[\dA-F]{2}/g, (digits) => digits.toLowerCase())]),
-    hex,
-    hex.toUpperCase(),
-    ...[0, 1, 2].flatMap((offset) => base64(secret, offset)),
-  ];
-  return [...new Set(forms)];
+  ]);
+  forms.delete(secret);
+  return [...forms];
+}
+
+function digitForms(secret: string): string[] {
+  const hex = Buffer.from(secret).toString('hex');
+  return [...new Set([hex, hex.toUpperCase(), ...[0, 1, 2].flatMap((offset) => base64(secret, offset))])];
 }
 
 /** Returns the secret's own base64 digits between other bytes (`key:secret`), in both alphabets. Returns none if they are too few. */

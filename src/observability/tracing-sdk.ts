@@ -156,7 +156,9 @@ function detectors(): ResourceDetector[] {
 function sayOnce(log: Log): void {
   const said = new Set<string>();
   const say = (message: string) => {
-    const text = cleanText(message, (same) => same).slice(0, MAX_WORDS);
+    const text = cleanText(message, (same) => same)
+      .slice(0, MAX_WORDS)
+      .toWellFormed();
     if (said.has(text) || said.size >= 20) return;
     said.add(text);
     log.warn({ event: 'tracing', said: text }, 'Spans may be lost');

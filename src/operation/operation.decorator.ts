@@ -4,6 +4,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { FASTIFY_ROUTE_CONFIG_METADATA } from '@nestjs/platform-fastify/constants.js';
 import { ApiOperation } from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
+import { DryRunDto } from '../request/dry-run.dto.ts';
 import { OPERATION_POLICY, type OperationPolicy } from '../request/operation-policy.ts';
 import type { Scope } from '../request/scopes.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
@@ -11,7 +12,6 @@ import { namedObjects } from '../tenancy/named-objects.ts';
 import { operations, type UpstreamOperation } from '../upstream/operations.ts';
 import { declaredParts } from '../validation/validation.guard.ts';
 import { deprecationHeaders } from './deprecation.ts';
-import { DryRunDto } from './dry-run.dto.ts';
 import { addDryRunRoute, dryRunOf, type SharedPath } from './dry-run-route.ts';
 import { described, type OperationDescription } from './openapi/operation-description.ts';
 import { problemResponses } from './openapi/problem-responses.ts';
@@ -19,7 +19,7 @@ import { problemResponses } from './openapi/problem-responses.ts';
 type Policies = Pick<
   OperationPolicy,
   | ('alsoScopes' | 'idempotency' | 'answersRepeats' | 'looksUpAsUser')
-  | ('locationOf' | 'shownOnce' | 'stoppedBy' | 'changedNothing')
+  | ('locationOf' | 'shownOnce' | 'showsEnterprises' | 'stoppedBy' | 'changedNothing')
 >;
 
 export interface OperationSpec extends Policies, OperationDescription {
@@ -126,6 +126,7 @@ function policyOf(spec: OperationSpec): Omit<OperationPolicy, 'objects'> {
     answersRepeats: spec.answersRepeats,
     locationOf: spec.locationOf,
     shownOnce: spec.shownOnce,
+    showsEnterprises: spec.showsEnterprises,
     changedNothing: spec.changedNothing,
     streams: streams?.map(({ type }) => type),
     alsoStreams: alsoStreams?.map(({ type }) => type),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { etagOf, isNamed, pageLinks } from './response.ts';
+import { etagOf, isNamed, JsonPage, pageLinks, responseOf } from './response.ts';
 
 function linksOf(page: number, totalPages: number, url = '/v1/members?page=2&pageSize=5&keyword=a'): unknown {
   const header = pageLinks({ items: [], page, pageSize: 5, total: 0, totalPages }, url) ?? '';
@@ -9,6 +9,19 @@ function linksOf(page: number, totalPages: number, url = '/v1/members?page=2&pag
 }
 
 const at = (page: number) => `/v1/members?page=${page}&pageSize=5&keyword=a`;
+
+it.each([[[]], [[{ name: 'é' }]], [[{ a: [1, null] }, 'two', { b: {} }]]])(
+  'a page that becomes JSON item by item is the same as one that becomes JSON at once: %j',
+  (items) => {
+    const rest = { page: 2, pageSize: 3, total: 9, totalPages: 3 };
+    const page = new JsonPage();
+    for (const item of items) page.add(item);
+    const { body, ...made } = responseOf(page.end(rest), at(2));
+    const { body: expected, ...whole } = responseOf({ items, ...rest }, at(2));
+    expect([body.toString(), made]).toEqual([expected, whole]);
+    expect(page.bytes).toBe(Buffer.byteLength(expected));
+  },
+);
 
 describe('links of a page', () => {
   it('lead to its neighbours and the ends, with the rest of the query', () => {
@@ -39,6 +52,16 @@ describe('links of a page', () => {
       expect(linksOf(7, 7, url)).toMatchObject({ last: target.pathname + target.search });
     });
     fc.assert(isKnown, { numRuns: 500 });
+  });
+
+  it('are fewer where a long query would make a header that clients refuse', () => {
+    const relations = (page: number, text: string) =>
+      Object.keys(linksOf(page, 4, `/v1/members?page=${page}&keyword=${text}`) as object);
+    expect(relations(2, 'a'.repeat(2_000))).toEqual(['first', 'prev', 'next', 'last']);
+    expect(relations(2, 'a'.repeat(8_000))).toEqual(['next']);
+    expect(relations(4, 'a'.repeat(8_000))).toEqual([]);
+    // A comma is encoded by three characters.
+    expect(relations(2, ','.repeat(8_000))).toEqual([]);
   });
 
   it('are for pages only', () => {

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 
 /**
  * A result in the form that is sent. Node sends a text together with the headers in one write, and bytes in a second one. A long response
@@ -12,6 +12,7 @@ export interface Response {
 
 /** `url` is that of the request. */
 export function responseOf(result: unknown, url: string): Response {
+  if (result instanceof JsonPage) return result.response(url);
   const body = JSON.stringify(result);
   return { body, etag: tagOf(result, body), link: pageLinks(result, url) };
 }
@@ -34,7 +35,11 @@ const LENGTH = 22;
 
 /** Returns a strong entity tag (RFC 9110 8.8.3) of the content only, so that tokens, replicas and restarts do not change it. */
 export function etagOf(body: string | Buffer): string {
-  return `"${hash('sha256', body, 'base64url').slice(0, LENGTH)}"`;
+  return tagWith(hash('sha256', body, 'base64url'));
+}
+
+function tagWith(digest: string): string {
+  return `"${digest.slice(0, LENGTH)}"`;
 }
 
 /** The coding that a compressing proxy appends to the tag of a response: Apache `-gzip` and `-br`, Jetty `--gzip`. */
@@ -59,6 +64,42 @@ interface Page {
   readonly totalPages: number | null;
 }
 
+/**
+ * A page whose items become JSON one by one, in the bytes that are sent. A thousand long items, as objects and as one text, would take more
+ * than the heap, and the event loop for a second.
+ */
+export class JsonPage {
+  readonly #parts: Buffer[] = [];
+  readonly #hash = createHash('sha256');
+  #page: Omit<Page, 'items'> | undefined;
+  /** The length so far. */
+  bytes = 0;
+
+  add(item: unknown): void {
+    this.#push(`${this.bytes === 0 ? '{"items":[' : ','}${JSON.stringify(item)}`);
+  }
+
+  /** `page` has the other fields. */
+  end(page: Omit<Page, 'items'>): this {
+    this.#page = page;
+    this.#push(`${this.bytes === 0 ? '{"items":[' : ''}],${JSON.stringify(page).slice(1)}`);
+    return this;
+  }
+
+  /** Returns the same response as that of a page with these items. */
+  response(url: string): Response {
+    const etag = tagWith(this.#hash.digest('base64url'));
+    return { body: Buffer.concat(this.#parts), etag, link: pageLinks({ ...this.#page, items: [] }, url) };
+  }
+
+  #push(text: string): void {
+    const part = Buffer.from(text);
+    this.#parts.push(part);
+    this.#hash.update(part);
+    this.bytes += part.length;
+  }
+}
+
 /** The form of a path and query that a `URL` would leave unchanged. */
 const PLAIN = /^(?:\/[\w~-]+)+(?:\?[\w*-]+=[\w*.-]*(?:&[\w*-]+=[\w*.-]*)*)?$/;
 const PAGE = /[?&]page=/;
@@ -67,7 +108,13 @@ function isPlain(url: string): boolean {
   return PLAIN.test(url) && url.indexOf('page=') === url.lastIndexOf('page=');
 }
 
-/** Returns the `Link` header (RFC 8288) of a page. Undefined for every other result. `url` is that of the request. */
+/** The most characters of a `Link` header. Many clients refuse a response whose headers have more than 16 KiB. */
+const MAX_LINKS = 10 * 1024;
+
+/**
+ * Returns the `Link` header (RFC 8288) of a page. Undefined for every other result. `url` is that of the request. Each link repeats its query,
+ * so a very long one gets only the link to the next page, or none.
+ */
 export function pageLinks(result: unknown, url: string): string | undefined {
   if (!isPage(result)) return undefined;
   const { page, totalPages } = result;
@@ -76,12 +123,14 @@ export function pageLinks(result: unknown, url: string): string | undefined {
   const [before, after] = aroundPage(url);
   const link = (relation: string, target: number): string =>
     target >= 1 && target <= end ? `, <${before}${target}${after}>; rel="${relation}"` : '';
+  const next = link('next', page + 1);
   const links =
     link('first', 1) +
     link('prev', Math.min(page - 1, end)) +
-    link('next', page + 1) +
+    next +
     link('last', totalPages === null ? 0 : end);
-  return links.slice(', '.length);
+  const short = [links, next].find(({ length }) => length <= MAX_LINKS) ?? '';
+  return short.slice(', '.length) || undefined;
 }
 
 /** Returns path and query of the URL, encoded for the header: the part before the page number, and the part after it. */

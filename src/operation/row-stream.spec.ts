@@ -16,7 +16,9 @@ async function streamed(given: readonly (Grants | undefined)[], enterpriseAt = (
     () => Promise.resolve(given[Math.min(looks++, given.length - 1)]),
     ({ enterprise }) => enterprise,
   );
-  const stream = (await rowStream('text/csv', ['enterprise', 'at'], rows)).getStream();
+  const stream = (
+    await rowStream({ accept: 'text/csv', requestId: 'req-1' }, ['enterprise', 'at'], rows)
+  ).getStream();
   const chunks: string[] = [];
   const end = await (async () => {
     for await (const chunk of stream) chunks.push(String(chunk));

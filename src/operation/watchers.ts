@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { finished, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BeforeApplicationShutdown, Injectable, StreamableFile } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy, StreamableFile } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
 
@@ -25,12 +25,12 @@ interface Pace {
 
 /** The open streams of server-sent events (of the HTML standard). */
 @Injectable()
-export class Watchers implements BeforeApplicationShutdown {
+export class Watchers implements OnModuleDestroy {
   readonly #shutdown = new AbortController();
   /** The number of open streams of each caller. */
   readonly #open = new Map<string, number>();
 
-  beforeApplicationShutdown(): void {
+  onModuleDestroy(): void {
     this.#shutdown.abort();
   }
 

@@ -4,7 +4,7 @@ import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
 import { Generations } from '../read-cache/read-keys.ts';
 import type { DryRun } from '../request/dry-run.ts';
-import type { DryRunDto } from './dry-run.dto.ts';
+import type { DryRunDto } from '../request/dry-run.dto.ts';
 
 type Handle = () => Promise<unknown>;
 

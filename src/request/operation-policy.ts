@@ -55,6 +55,8 @@ export interface OperationPolicy {
   readonly looksUpAsUser?: boolean | undefined;
   /** A field of the response that is null in the response to a repeated request. It is a secret, and is recorded nowhere else. */
   readonly shownOnce?: string | undefined;
+  /** True if a response names enterprises that the path does not name. A repeat gets it only while all of them are granted. */
+  readonly showsEnterprises?: boolean | undefined;
   /** The media types of a response that is a stream. Absent if the response is JSON. */
   readonly streams?: readonly string[] | undefined;
   /** The media types of a stream that a read gives in place of JSON where `Accept` asks for one. */

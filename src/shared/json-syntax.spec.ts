@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { syntaxFault } from './json-syntax.ts';
+import { pointerToken, syntaxFault } from './json-syntax.ts';
 
 const isJson = (text: string): boolean => {
   try {
@@ -10,6 +10,10 @@ const isJson = (text: string): boolean => {
     return false;
   }
 };
+
+it('a long name in a pointer is not cut within a character', () => {
+  expect(pointerToken(`${'x'.repeat(127)}😀`)).toBe(`/${'x'.repeat(127)}\ufffd`);
+});
 
 describe('the place where a text stops being JSON', () => {
   it.each([

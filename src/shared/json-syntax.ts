@@ -28,7 +28,7 @@ export function repeatedKey(text: string): string {
 
 /** Returns the token of a pointer (RFC 6901). A name that no field can have is shortened. */
 export function pointerToken(key: string | number): string {
-  return `/${String(key).slice(0, 128).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  return `/${String(key).slice(0, 128).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
 /**

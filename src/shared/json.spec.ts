@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { codePoint } from '../../test/support/code-point.ts';
-import { isJsonText, JsonFault, numberText, parseJson } from './json.ts';
+import { integerText, isJsonText, JsonFault, numberText, parseJson } from './json.ts';
 
 const parse = (text: string, maxDepth = 64) => parseJson(Buffer.from(text), { maxDepth });
 
@@ -55,6 +55,24 @@ describe('numbers', () => {
         expect(read.map(([text, number]) => [numberText(number), text])).toEqual(pairs);
       }),
     );
+  });
+
+  it.each<[string, string | undefined]>([
+    ['5.0', '5'],
+    ['-5e0', '-5'],
+    ['1200', '1200'],
+    ['12.50e1', '125'],
+    ['-0', '0'],
+    ['1.5', undefined],
+    [`1${'0'.repeat(40)}`, undefined],
+    [`1${'0'.repeat(300_000)}1`, undefined],
+    [`0.${'0'.repeat(300_000)}1`, undefined],
+  ])('%.20s is read as the integer %s in milliseconds', (token, integer) => {
+    const value = parse(token);
+    const started = performance.now();
+    expect(integerText(value)).toBe(integer);
+    // A search that begins at each zero takes half a minute.
+    expect(performance.now() - started).toBeLessThan(1_000);
   });
 
   it('does not touch digits inside strings', () => {

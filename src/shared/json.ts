@@ -89,12 +89,14 @@ export function numberText(value: unknown): string | undefined {
 
 /** The most digits of an integer. No integer of the interface has more. */
 const MAX_DIGITS = 40;
+/** The last zeros of a number. A match begins at the first zero of a row only: otherwise each zero would search the row's end again. */
+const LAST_ZEROS = /(?<!0)0+$/;
 const PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** Returns the digits of a number that is an integer, also if it is spelled with a fraction of zeros or an exponent: `5.0`, `5e0`, `-0`. */
 export function integerText(value: unknown): string | undefined {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = PARTS.exec(numberText(value) ?? '') ?? [];
-  const significant = (whole + fraction).replace(/0+$/, '');
+  const significant = (whole + fraction).replace(LAST_ZEROS, '');
   if (whole === '' || significant === '') return whole === '' ? undefined : '0';
   const length = whole.length + Number(exponent);
   if (length < significant.length || length > MAX_DIGITS) return undefined;

@@ -333,6 +333,17 @@ it('a time of a body is not before 1971, which other languages write for no time
     ]);
 });
 
+it('a time of a body is not after the year 9999 in UTC, since a response could not show it', () => {
+  const probe = classWith(Timestamp());
+  const faults = (time: string) => faultsOf(probe, JSON.stringify({ field: time }));
+  expect(faults('9999-12-31T23:59:59.999Z')).toEqual([]);
+  expect(faults('9999-12-31T22:59:59.999-01:00')).toEqual([]);
+  for (const time of ['9999-12-31T23:00:00-01:00', '9999-12-31T23:59:59.9999999-05:00'])
+    expect(faults(time)).toEqual([
+      { pointer: '/field', detail: expect.stringContaining('9999-12-31T23:59:59.999Z') },
+    ]);
+});
+
 it('a time is later than the one that it follows', () => {
   class Span {
     @Optional()

@@ -107,10 +107,13 @@ export function Text(doc: FieldDoc = {}, length: Length = {}): PropertyDecorator
 }
 
 /** Declares a text that programs may read, such as the value of a feature. It is passed on unchanged, with its blanks. */
-export function ExactText(doc: FieldDoc = {}): PropertyDecorator {
+export function ExactText(doc: FieldDoc = {}, length: Length = {}): PropertyDecorator {
   return applyDecorators(
-    textRule({}),
-    ApiProperty({ type: String, minLength: 1, format: TEXT, description: 'Passed on unchanged', ...doc }),
+    textRule(length),
+    ApiProperty({
+      ...{ type: String, ...lengthDoc(length), format: TEXT, description: 'Passed on unchanged' },
+      ...doc,
+    }),
   );
 }
 

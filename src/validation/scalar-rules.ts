@@ -74,12 +74,17 @@ const TIME_RULE = 'must be an RFC 3339 time such as 2026-11-20T08:00:00.000Z';
 const FIRST = Date.UTC(1971, 0);
 const isFrom1971 = (value: unknown) => !isTimestamp(value) || Date.parse(value) >= FIRST;
 
-/** Declares a time of a body, from 1971 on. */
+/** A response cannot show a later time. The time of the request may be in another zone. */
+const LAST = '9999-12-31T23:59:59.999Z';
+const isUntil9999 = (value: unknown) => !isTimestamp(value) || Date.parse(value) <= Date.parse(LAST);
+
+/** Declares a time of a body, from 1971 to 9999. */
 export function Timestamp(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     Transform(({ value }) => inMilliseconds(value)),
     rule('timestamp', isTimestamp, TIME_RULE),
     rule('from1971', isFrom1971, 'must not be before 1971: leave the field out where there is no time'),
+    rule('until9999', isUntil9999, `must not be after ${LAST}: leave the field out where there is no end`),
     ApiProperty({ type: String, format: 'date-time', ...doc }),
   );
 }

@@ -2,6 +2,17 @@ import { isJsonText } from '../shared/json.ts';
 
 /** The characters that values of requests may contain: texts for people, secrets and ids. */
 
+/** True if the percent-encoded characters in a URL, or in a part of it, are UTF-8. */
+export function isDecodable(url: string): boolean {
+  if (!url.includes('%')) return true;
+  try {
+    decodeURIComponent(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * The bounds of a text in characters (code points), as JSON Schema counts them. Without `max`, only the size of the whole body is limited.
  */

@@ -10,6 +10,7 @@ import { MAX_FAULTS, validated } from './compiled-validation.ts';
 import { type OtherBody, otherBodyOf } from './other-body.ts';
 import { UnreadableBody } from './request-body.ts';
 import { isPolluting } from './rules.ts';
+import { isDecodable } from './texts.ts';
 
 /** The types of responses that are no streams. */
 const SERVED = ['application/json', 'application/problem+json'];
@@ -63,6 +64,7 @@ export class ValidationGuard implements CanActivate {
     if (!isAccepted) throw notAcceptable(accept, streams ?? [...SERVED.slice(0, 1), ...alsoStreams]);
     if (takesFile && request.body instanceof UnreadableBody) throw request.body.problem;
     const { takes, classes } = this.#declaredBy(context, request.body);
+    // The query parser silently replaces invalid bytes. The path was checked before.
     const hasText = isDecodable(request.url);
     const faults = hasText ? faultsOf(request, takes) : [NOT_DECODABLE];
     const idempotencyKey = idempotency && keyOf(request, faults);
@@ -176,18 +178,6 @@ function keyOf({ headers }: FastifyRequest, errors: RequestFault[]): string | un
       detail: 'must be 16 to 255 of A-Z a-z 0-9 _ . : -, quoted or bare, given once',
     });
   return key;
-}
-
-/** True if the query can be decoded. This check comes before the query parser, which silently replaces invalid bytes. */
-function isDecodable(url: string): boolean {
-  const start = url.indexOf('?');
-  if (start === -1 || !url.includes('%', start)) return true;
-  try {
-    decodeURIComponent(url.slice(start));
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Returns an instance made of the body. Throws a problem with all faults. */

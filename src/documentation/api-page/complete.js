@@ -1,5 +1,5 @@
 /** The work of the page before and after an operation is executed, so that its example works each time. */
-import { exampleOf, fromOperation, linksOf, linkTo } from './prepare.js';
+import { exampleOf, fromOperation, linksOf, linkTo, publicPath } from './prepare.js';
 
 /** The job that this page began last. The platform's next import has to wait for its end. */
 let lastJob;
@@ -104,9 +104,12 @@ async function request(method, path, credential, { headers = {}, body } = {}) {
   return response.ok && response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : undefined;
 }
 
-/** Returns a path with the values of its parameters. */
+/** Returns the address of a path of the document, with the values of its parameters. */
 function filled(path, fields) {
-  return path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(fields.get(`path.${name}`) ?? ''));
+  return (
+    publicPath +
+    path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(fields.get(`path.${name}`) ?? ''))
+  );
 }
 
 /** Keeps only the first of the members to add, under a new account, because the platform refuses an account that exists. */

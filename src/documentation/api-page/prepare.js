@@ -1,5 +1,8 @@
 /** The OpenAPI document as the page shows it: the same operations, in a shorter form. */
 
+/** The path under which a proxy shows the gateway, without a slash at its end. Paths of the document are below it. */
+export const publicPath = new URL('..', import.meta.url).pathname.slice(0, -1);
+
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete'];
 
 /** Headers that every response may have. */
@@ -154,7 +157,7 @@ function problemsOf(response, document) {
 function descriptionOf(own, common) {
   const rows = [...own].sort(([, one], [, other]) => one.status - other.status);
   const list = rows.map(
-    ([slug, { status, title }]) => `- ${status} [\`${slug}\`](/problems/${slug}) ${title}`,
+    ([slug, { status, title }]) => `- ${status} [\`${slug}\`](${publicPath}/problems/${slug}) ${title}`,
   );
   const others = common.size > 0 ? '[The problems of any operation](#any-request) stand at the top.' : '';
   if (list.length === 0) return `No problem of its own. ${others}`;

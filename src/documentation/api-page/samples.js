@@ -1,4 +1,5 @@
 /** An operation with its present values, as a command and as code. The key is left out, because a sample may be passed on. */
+import { publicPath } from './prepare.js';
 
 /** Returns the request that Swagger UI would send. */
 export function requestOf(system, [path, method]) {
@@ -22,9 +23,7 @@ export function requestOf(system, [path, method]) {
     headers['Content-Type'] =
       oas3Selectors.requestContentType(path, method) ?? Object.keys(operation.requestBody.content)[0];
   const search = query.size > 0 ? `?${query}` : '';
-  // A proxy may show the gateway under a path of its own.
-  const { href } = new URL('..', import.meta.url);
-  return { method: method.toUpperCase(), url: href.slice(0, -1) + target + search, headers, body };
+  return { method: method.toUpperCase(), url: location.origin + publicPath + target + search, headers, body };
 }
 
 const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -44,7 +43,8 @@ const text = (value) =>
     .replaceAll('\n', String.raw`\n`)
     .replaceAll('\r', String.raw`\r`)}'`;
 
-const isJson = ({ 'Content-Type': type }) => type === 'application/json';
+/** Returns the inside of a string of several lines. The body stays a text, because a literal of the language may have other values. */
+const lines = (body) => body.replaceAll('\\', '\\\\').replaceAll('\r', String.raw`\r`);
 
 export function typeScript({ method, url, headers, body }) {
   const all = [`'X-Api-Key': process.env['KEY'] ?? ''`];
@@ -54,7 +54,7 @@ export function typeScript({ method, url, headers, body }) {
     `  headers: { ${all.join(', ')} },`,
     ...(body === undefined
       ? []
-      : [`  body: ${isJson(headers) ? `JSON.stringify(${indented(body)})` : text(body)},`]),
+      : [`  body: \`${lines(body).replaceAll('`', '\\`').replaceAll('${', '\\${')}\`,`]),
   ];
   return `const response = await fetch(${text(url)}, {
 ${members.join('\n')}
@@ -67,7 +67,6 @@ console.log(body);`;
 export function python({ method, url, headers, body }) {
   const all = [`'X-Api-Key': os.environ['KEY']`];
   for (const [name, value] of Object.entries(headers)) all.push(`${text(name)}: ${text(value)}`);
-  const data = isJson(headers) ? `json.dumps(${indented(pythonLiteral(body ?? ''))})` : text(body ?? '');
   return `import json, os
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -75,7 +74,7 @@ from urllib.request import Request, urlopen
 request = Request(
   ${text(url)},
   method='${method}',
-  headers={${all.join(', ')}},${body === undefined ? '' : `\n  data=${data}.encode(),`}
+  headers={${all.join(', ')}},${body === undefined ? '' : `\n  data='''${lines(body).replaceAll("'", String.raw`\'`)}'''.encode(),`}
 )
 try:
   with urlopen(request) as response:
@@ -83,14 +82,4 @@ try:
 except HTTPError as error:
   problem = json.load(error)
   raise SystemExit(f"{problem['code']}: {problem['detail']}")`;
-}
-
-/** Converts JSON to a Python literal with all digits. */
-function pythonLiteral(json) {
-  const names = { true: 'True', false: 'False', null: 'None' };
-  return json.replaceAll(/"(?:[^"\\]|\\.)*"|\b(?:true|false|null)\b/g, (token) => names[token] ?? token);
-}
-
-function indented(body) {
-  return body.trim().replaceAll('\n', '\n  ');
 }

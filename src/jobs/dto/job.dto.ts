@@ -4,7 +4,7 @@ import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { outcomes, problemCodes } from '../../problem/catalogue.ts';
 import type { ProblemBody } from '../../problem/problem.exception.ts';
 import { Names } from '../../tenancy/names.ts';
-import { FlagParameter, WholeNumberParameter } from '../../validation/scalar-rules.ts';
+import { Digits, FlagParameter, WholeNumberParameter } from '../../validation/scalar-rules.ts';
 import { Identifier, OneOf, Optional, PathId, Text, Word } from '../../validation/rules.ts';
 import {
   importModes,
@@ -42,9 +42,14 @@ export class ImportQuery {
   maxDeletes?: number;
 
   @Optional()
-  @Word(/^[A-Za-z0-9]{1,62}(,[A-Za-z0-9]{1,62}){0,99}$/, 'must be 1 to 100 accounts, separated by commas', {
-    description: 'Accounts that are never deleted, separated by commas; with `deleteMissing` only',
-  })
+  @Word(
+    /^[^\s,]{1,62}(,[^\s,]{1,62}){0,99}$/,
+    'must be 1 to 100 accounts or user names, separated by commas',
+    {
+      description:
+        'Accounts or user names that are never deleted, separated by commas; with `deleteMissing` only',
+    },
+  )
   keep?: string;
 }
 
@@ -77,10 +82,7 @@ export class JobRowsQuery {
 
 export class ExportQuery {
   @Optional()
-  @Word(/^\d{1,19}$/, 'must be a whole number of 64 bits in digits', {
-    description: 'Only members of this department',
-    example: '10',
-  })
+  @Digits({ description: 'Only members of this department', example: '10' })
   @Names('filter')
   departmentId?: string;
 

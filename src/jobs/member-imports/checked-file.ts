@@ -108,13 +108,14 @@ function checked(
       .filter((columns) => !columns.some((column) => Object.hasOwn(instance, column)))
       .map(([column = '']) => ({ column, detail: 'is required' })),
     ...faults.map(({ path, allowed }) => ({
-      column: path.join('.').slice(0, MAX_NAME),
+      column: path.join('.').slice(0, MAX_NAME).toWellFormed(),
       detail: allowed ?? 'is not a known column',
     })),
   ];
   const { userName, ...terms } = instance;
   const account = terms.account ?? (typeof userName === 'string' ? accountOf(userName) : undefined);
-  const named = terms.account === undefined && userName !== undefined ? { userName } : {};
+  const named: Pick<WaitingMember, 'userName' | 'besideAccount'> =
+    userName === undefined ? {} : terms.account === undefined ? { userName } : { besideAccount: userName };
   if (typeof account === 'string') {
     // Two user names may begin with the same account, and only the plan can tell whose account it is.
     const name = sameCase(named.userName ?? account);

@@ -107,7 +107,7 @@ function headerFaults(header: readonly string[], required: RequiredColumns): Row
     ...header.flatMap((column, index) => {
       if (!COLUMNS.includes(column) && !PASSED_OVER.includes(column)) {
         const detail = `is not one of ${COLUMNS.join(', ')}, nor another column of an export`;
-        return [{ column: column.slice(0, MAX_NAME), detail }];
+        return [{ column: column.slice(0, MAX_NAME).toWellFormed(), detail }];
       }
       return header.indexOf(column) < index ? [{ column, detail: 'must be given once' }] : [];
     }),

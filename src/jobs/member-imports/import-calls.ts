@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { CallerRegistry } from '../../caller/caller.registry.ts';
 import { missingRight } from '../../caller/standing.ts';
 import { type AddedRows, AddMembersService } from '../../member/add-members.service.ts';
+import { CLEARABLE, type ClearableField } from '../../member/dto/member.dto.ts';
 import { MemberService } from '../../member/member.service.ts';
 import { newTrace } from '../../observability/tracing.ts';
 import { Generations } from '../../read-cache/read-keys.ts';
@@ -110,10 +111,14 @@ export class ImportCalls {
   /** The platform's reasons for refusing whole calls when no single row was at fault. */
   readonly refusedWhole = new Set<string>();
   readonly #authorisedIds = new AuthorisedIds();
+  /** The optional fields that no list so far has shown. */
+  #hidden: readonly ClearableField[] = CLEARABLE;
 
   constructor(
     private readonly services: ImportCallServices,
     private readonly job: AcceptedJob,
+    /** Ends the reads. A call that changes members goes on, because its response says what it did. */
+    private readonly over: AbortSignal,
   ) {}
 
   /** Authorises ids that come from the enterprise's list. No other ids are sent. */
@@ -124,13 +129,13 @@ export class ImportCalls {
   /** Reads all members. `accounts` are the ones that the file names. */
   async all(accounts: Iterable<string>): Promise<KnownMembers> {
     const { directory } = this.services;
-    return this.#authorised(await directory.all(await this.#context(), this.#enterprise, accounts));
+    return this.#authorised(await directory.all(await this.#reading(), this.#enterprise, accounts));
   }
 
   /** Finds the members with these accounts, and with these ids. */
   async find(accounts: readonly string[], ids: readonly string[] = []): Promise<KnownMembers> {
     const { directory } = this.services;
-    return this.#authorised(await directory.find(await this.#context(), this.#enterprise, accounts, ids));
+    return this.#authorised(await directory.find(await this.#reading(), this.#enterprise, accounts, ids));
   }
 
   async add(members: readonly WaitingMember[]): Promise<AddedRows> {
@@ -140,10 +145,10 @@ export class ImportCalls {
 
   /** Changes the member, but not the password. */
   async update(memberGlobalId: string, member: WaitingMember): Promise<void> {
-    const { password: _, userName: __, name = '', ...row } = member;
+    const { password: _, userName: __, besideAccount: ___, name = '', ...row } = member;
     const ids = { enterpriseGlobalId: this.#enterprise, memberGlobalId };
     const terms = { ...row, name };
-    await this.services.members.updateMember(await this.#context(), ids, terms);
+    await this.services.members.updateMember(await this.#context(), ids, terms, this.#hidden);
   }
 
   /** Deletes the member. It has no effect if the member is gone already. */
@@ -169,7 +174,12 @@ export class ImportCalls {
     return this.services.users.contextOf(this.job, this.#authorisedIds);
   }
 
+  async #reading(): Promise<CallContext> {
+    return { ...(await this.#context()), abandon: this.over };
+  }
+
   #authorised(found: KnownMembers): KnownMembers {
+    this.#hidden = this.#hidden.filter((field) => found.hidden.includes(field));
     this.authorise(found.all().map(({ memberGlobalId }) => memberGlobalId));
     return found;
   }

@@ -5,15 +5,18 @@ import { problemFrom } from '../../upstream/problems/as-problem.ts';
 import type { ChunkRows, HeldJob } from '../store/held-job.ts';
 import type { WaitingRow } from '../store/job-record.ts';
 import type { ImportCalls } from './import-calls.ts';
+import type { KnownMembers } from './known-members.ts';
 import { OpenRows } from './open-rows.ts';
 import { afterRefusal, partsOf } from './refused-parts.ts';
 import {
   codeOfUnmapped,
   isChange,
   isFinal,
+  isGivenUp,
   isUnreadable,
   NOT_LOOKED_UP,
   refusesRows,
+  restsOnAbsence,
   type RowOutcome,
   unknownBecause,
   unreadOutcome,
@@ -30,6 +33,8 @@ const PAUSE_MS = 200;
 const MAX_CALLS = 60;
 /** The number of calls after which each sixteenth of the rows was refused on its own. */
 const HOPELESS_CALLS = 31;
+/** The number of calls after which all rows and both halves of them were refused. */
+const HALVES_CALLS = 3;
 
 /**
  * Works on one chunk of a job until each of its rows has a result. Every call is recorded before its first byte is sent. After a call with
@@ -73,6 +78,7 @@ export class ImportChunk {
         continue;
       }
       if (problem && isFinal(problem)) throw problem;
+      held.assertHeld();
       if (rows.size < size) giveUpAt = performance.now() + PATIENCE_MS;
       if (problem?.headers['retry-after'] || performance.now() + PAUSE_MS > giveUpAt)
         throw held.tryLater(problem);
@@ -110,13 +116,20 @@ export class ImportChunk {
     const rows = this.#rows;
     const doubtful = rows.doubtful();
     const ids = doubtful.flatMap(({ at }) => rows.result(at).memberGlobalId ?? []);
-    const found = await this.calls.find(
-      doubtful.map(({ member }) => member.account),
-      ids,
-    );
-    for (const row of doubtful) {
+    const accounts = doubtful.map(({ member }) => member.account);
+    const isCancelled = this.held.isCancelled;
+    const outcomeIn = (found: KnownMembers, row: WaitingRow) => {
       const result = rows.result(row.at);
-      rows.settle(row.at, foundOutcome(row.member, result, found) ?? unreadOutcome(row, result, found));
+      const isSentAgain = !isCancelled && !isGivenUp(row);
+      return foundOutcome(row.member, result, found, isSentAgain) ?? unreadOutcome(row, result, found);
+    };
+    const found = await this.calls.find(accounts, ids);
+    let again: KnownMembers | undefined;
+    for (const row of doubtful) {
+      let outcome = outcomeIn(found, row);
+      if (restsOnAbsence(rows.result(row.at), outcome))
+        outcome = outcomeIn((again ??= await this.calls.find(accounts, ids)), row);
+      rows.settle(row.at, outcome);
     }
     rows.looked();
     // The process that sent the call may have died before it could do so.
@@ -125,7 +138,7 @@ export class ImportChunk {
 
   /**
    * Adds the members of the open rows. If the platform refuses a call as a whole, a single row may be the reason. Each half is then sent
-   * separately, as long as that helps.
+   * separately, as long as that helps. If another chunk was refused for the same reason in all of its parts, two halves suffice.
    */
   async #add(): Promise<ProblemException | undefined> {
     const rows = this.#rows.all().filter(({ at }) => !isChange(this.#rows.result(at)));
@@ -157,13 +170,13 @@ export class ImportChunk {
         if (!refusesRows(problem)) return problem;
         const reason = describe(problem);
         if (calls >= HOPELESS_CALLS && !hasHelped) refusedWhole.add(reason);
-        if (part.length > 1 && calls < MAX_CALLS && !refusedWhole.has(reason)) {
+        // If all rows were in the first call, the remaining rows were refused too.
+        const isHopeless = isWhole && calls >= HALVES_CALLS && !hasHelped && refusedWhole.has(reason);
+        if (part.length > 1 && calls < MAX_CALLS && !isHopeless) {
           const half = Math.ceil(part.length / 2);
           parts.push(part.slice(0, half), part.slice(half));
           continue;
         }
-        // If all rows were in the first call, the remaining rows were refused too.
-        const isHopeless = isWhole && refusedWhole.has(reason) && !hasHelped;
         const refused = isHopeless ? [part, ...parts.splice(0)].flat() : part;
         const count = isHopeless ? rows.length : part.length;
         const message = count === 1 ? reason : `${reason} (the platform refused ${count} rows in one call)`;
@@ -215,9 +228,13 @@ export class ImportChunk {
     const wasDoubtful = (at: number) => rows.at(at)?.wasDoubtful === true;
     const isUncertain = (at: number) => wasDoubtful(at) || rows.result(at).was === 'perhaps';
     const looked = [...refusals.keys()].filter((at) => mode === 'upsert' || isUncertain(at));
-    const found =
-      looked.length > 0 ? await this.calls.find(looked.map((at) => rows.result(at).account)) : undefined;
+    const find = () => this.calls.find(looked.map((at) => rows.result(at).account));
+    const first = looked.length > 0 ? await find() : undefined;
+    const isShown = (at: number) => first?.mayHave(rows.result(at).account) === true;
+    // One list may leave a member out.
+    const second = looked.some((at) => isUncertain(at) && !isShown(at)) ? await find() : undefined;
     for (const [at, refusal] of refusals) {
+      const found = isShown(at) ? first : (second ?? first);
       const { account, was } = rows.result(at);
       const row = rows.at(at);
       const [member] = found?.of(account) ?? [];

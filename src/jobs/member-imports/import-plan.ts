@@ -12,7 +12,7 @@ import { asKnown, existsAlready, RowPlanner } from './row-plan.ts';
 
 /**
  * Returns the members whom no row has named that the planner has seen, without the acting user, the accounts to keep, and members whom no
- * file can add. Returns nobody if the file may be of another enterprise. Throws `too-many-deletes` if there are more than the request allows,
+ * file can add. Returns nobody if the file may be of another enterprise, or if a row names two members. Throws `too-many-deletes` if there are more than the request allows,
  * and a problem if the list does not show who is missing.
  */
 export function surplus(
@@ -125,6 +125,7 @@ async function readMembers(
   try {
     return await inOwnTrace('import', () => calls.all(accounts), held.job.definition.trace);
   } catch (error) {
+    held.assertHeld();
     const problem = problemFrom(error);
     const { outcome, status } = problem.body;
     throw held.isOverdue || outcome !== 'not_processed' || status < 500 ? problem : held.tryLater(problem);

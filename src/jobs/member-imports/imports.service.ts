@@ -6,7 +6,8 @@ import type { RequestFile } from '../../request/request-stages.ts';
 import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
 import { Slices } from '../../shared/slices.ts';
 import type { CallContext } from '../../request/call-context.ts';
-import type { DryRun, ImportPlan } from '../../request/dry-run.ts';
+import type { ImportPlanDto } from '../../request/dry-run.dto.ts';
+import type { DryRun } from '../../request/dry-run.ts';
 import { type ImportQuery, type JobDto, jobLocation, toJob } from '../dto/job.dto.ts';
 import {
   type ImportOptions,
@@ -31,6 +32,8 @@ import { RowPlanner } from './row-plan.ts';
 const PART_OF_FILE = 2;
 /** The statuses of rows that a retry may send again. */
 const AGAIN: ReadonlySet<string> = new Set(['pending', 'failed', 'unknown']);
+/** After this number of seconds, most files were read. */
+const READ_S = 10;
 const FULL = {
   caller: 'The caller has too many imports that have not ended.',
   store: 'All imports together take as much room as they may have.',
@@ -141,7 +144,7 @@ export class ImportsService {
     { call, enterpriseGlobalId }: ImportRequest,
     { chunks }: CheckedFile,
     options: ImportOptions,
-  ): Promise<{ readonly plan: ImportPlan; readonly deleted: readonly KnownMember[] }> {
+  ): Promise<{ readonly plan: ImportPlanDto; readonly deleted: readonly KnownMember[] }> {
     const slices = new Slices();
     const accounts = new Set<string>();
     for (const { waiting } of chunks) {
@@ -152,7 +155,7 @@ export class ImportsService {
     const members = await this.directory.all(call, enterpriseGlobalId, accounts);
     const planner = new RowPlanner(members, options.mode);
     const plan = { add: 0, update: 0, unchanged: 0 };
-    const impossible: ImportPlan['impossible'][number][] = [];
+    const impossible: ImportPlanDto['impossible'][number][] = [];
     for (const [chunk, { waiting }] of chunks.entries()) {
       await slices.rest();
       for (const { at, member } of waiting ? unpacked<WaitingRow>(waiting) : []) {
@@ -199,6 +202,12 @@ function doubtful(jobId: string): ProblemException {
 }
 
 function assertReserved(reserved: Reserved, isDryRun = false): void {
+  if (reserved.kind === 'being-read')
+    throw new ProblemException('import-in-progress', {
+      detail: 'A file of this enterprise is being read. There is no job yet.',
+      retryable: true,
+      retryAfter: READ_S,
+    });
   if (reserved.kind === 'in-progress') throw inProgress(reserved.jobId, isDryRun);
   if (reserved.kind === 'full')
     throw new ProblemException('overloaded', { detail: FULL[reserved.limit], retryAfter: 10 });

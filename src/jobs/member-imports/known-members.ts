@@ -1,10 +1,10 @@
 import { ProblemException } from '../../problem/problem.exception.ts';
 import { listViolation } from '../../upstream/member-pages.ts';
 import { sameCase, suffixFor } from '../../member/account-suffix.ts';
-import { CLEARABLE } from '../../member/dto/member.dto.ts';
+import { CLEARABLE, type ClearableField } from '../../member/dto/member.dto.ts';
 import { type ListedMember, stillHidden } from '../../member/member.mapper.ts';
 import type { WaitingMember } from '../store/job-record.ts';
-import { isAccount } from './account-of.ts';
+import { accountOf, isAccount } from './account-of.ts';
 
 /** A member whom a row of a file can name by its account. */
 export interface KnownMember extends Pick<
@@ -24,6 +24,8 @@ export type MeantMember = Omit<KnownMember, 'account'> & { readonly account: str
  * account with which its user name begins.
  */
 export class KnownMembers {
+  /** The optional fields that no member of the list shows. */
+  readonly hidden: readonly ClearableField[];
   readonly #byAccount = new Map<string, KnownMember[]>();
   readonly #byUserName = new Map<string, MeantMember[]>();
   readonly #ids = new Set<string>();
@@ -49,10 +51,10 @@ export class KnownMembers {
     this.#unnamed = nameless + members.length - names.length;
     const known = suffixFor(names, new Set([...accounts].map(sameCase)), suffix);
     this.#suffix = known;
-    const hidden = stillHidden(CLEARABLE, members);
+    this.hidden = stillHidden(CLEARABLE, members);
     for (const member of members) {
       this.#ids.add(member.memberGlobalId);
-      this.#add({ ...member, hidden: member.hidden.filter((field) => hidden.includes(field)) }, known);
+      this.#add({ ...member, hidden: member.hidden.filter((field) => this.hidden.includes(field)) }, known);
     }
     this.#open.sort();
   }
@@ -99,6 +101,17 @@ export class KnownMembers {
       !this.#byUserName.has(sameCase(userName)) &&
       this.accountOf(row) === undefined
     );
+  }
+
+  /** True if the user name that a row has in addition to its account is that of a member with another account. */
+  namesTwo({ account, besideAccount: userName }: WaitingMember): boolean {
+    if (userName === undefined) return false;
+    const named = this.meantBy({ account: accountOf(userName), userName });
+    const isMeant = (member: MeantMember) =>
+      member.account === null
+        ? sameCase(member.userName).startsWith(sameCase(account))
+        : sameCase(member.account) === sameCase(account);
+    return named.length > 0 && !named.some(isMeant);
   }
 
   /** True if a member may have the account. It is certain only if {@link of} shows the member. */
@@ -176,6 +189,10 @@ function atIn(userName: string): string | undefined {
 
 /** Returns what stands before the ending in a user name. Null if the user name has another ending, or nothing else. */
 function accountBefore(ending: string | undefined, userName: string): string | null {
-  if (ending === undefined || !sameCase(userName).endsWith(sameCase(ending))) return null;
-  return userName.slice(0, userName.length - ending.length) || null;
+  const name = sameCase(userName);
+  if (ending === undefined || !name.endsWith(sameCase(ending))) return null;
+  // The lower case of a letter may be longer than the letter, as that of U+0130 is. So the length is that in lower case.
+  const length = name.length - sameCase(ending).length;
+  const account = userName.slice(0, length);
+  return sameCase(account) === name.slice(0, length) ? account || null : null;
 }

@@ -1,15 +1,19 @@
-import { Controller, Get, Param, Post, Query, type StreamableFile } from '@nestjs/common';
+import { Controller, Get, Param, Post, Query, Req, type StreamableFile } from '@nestjs/common';
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
+import { CallerAuthentication } from '../../caller/caller-authentication.ts';
 import { ImportedMemberDto, MemberDto } from '../../member/dto/member.dto.ts';
 import { MemberSearch } from '../../member/member-search.ts';
 import { EnterprisePath } from '../../operation/enterprise-path.dto.ts';
 import { Operation } from '../../operation/operation.decorator.ts';
 import { Call, HeaderValue, type RequestFile, UploadedFile } from '../../request/request-stages.ts';
 import type { CallContext } from '../../request/call-context.ts';
+import { SessionService } from '../../session/session.service.ts';
 import { ExportQuery, ImportQuery, JobDto, jobLocation } from '../dto/job.dto.ts';
 import { ImportsService } from './imports.service.ts';
-import { ROW_TYPES, rowStream } from '../../operation/row-stream.ts';
+import { ROW_TYPES, rowStream, whileGranted } from '../../operation/row-stream.ts';
 
+const READ_SCOPE = 'members:read';
 /** The columns of an exported file. They include the names of addMembers, so that the file can be imported. */
 const EXPORTED = [
   'memberGlobalId',
@@ -34,6 +38,8 @@ export class MemberImportsController {
   constructor(
     private readonly imports: ImportsService,
     private readonly members: MemberSearch,
+    private readonly callers: CallerAuthentication,
+    private readonly sessions: SessionService,
   ) {}
 
   @Operation({
@@ -74,9 +80,10 @@ export class MemberImportsController {
     description:
       'The members arrive page by page, as the platform gives them. Where the list cannot be read to its end, the connection is closed before the end of the ' +
       'response, after a last line that says why: `#incomplete,<code>,<reason>` in CSV, an object with `problem` in NDJSON. ' +
+      'The same happens if the caller loses its key, the scope or the enterprise meanwhile, or if its session ends. ' +
       'No cell is changed: for a spreadsheet, which takes one that begins with `=`, `+`, `-` or `@` for a formula, ask for `cells=text`.',
     effect: 'read',
-    scope: 'members:read',
+    scope: READ_SCOPE,
     upstream: 'listMembers',
     success: [
       {
@@ -91,8 +98,16 @@ export class MemberImportsController {
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterprisePath,
     @Query() { cells, ...filter }: ExportQuery,
+    @Req() { raw }: FastifyRequest,
     @HeaderValue('accept') accept?: string,
   ): Promise<StreamableFile> {
-    return rowStream(accept, EXPORTED, this.members.export(call, enterpriseGlobalId, filter), cells);
+    const { requestId } = call;
+    const user = call.user && this.sessions.lookedUpAgain(call.user, call.caller.name);
+    const rows = whileGranted(
+      this.members.export({ ...call, user }, enterpriseGlobalId, filter),
+      () => this.callers.grantsNow(raw, READ_SCOPE),
+      () => enterpriseGlobalId,
+    );
+    return rowStream({ accept, cells, requestId }, EXPORTED, rows);
   }
 }

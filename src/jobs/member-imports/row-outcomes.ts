@@ -1,4 +1,5 @@
 import type { ProblemException } from '../../problem/problem.exception.ts';
+import { UpstreamFailure } from '../../upstream/upstream-failure.ts';
 import type { RowResult, WaitingRow } from '../store/job-record.ts';
 import type { KnownMembers } from './known-members.ts';
 
@@ -21,7 +22,9 @@ const LATER: ReadonlySet<string> = new Set([
 const FINAL: ReadonlySet<string> = new Set(['session-expired', 'user-required', 'forbidden']);
 
 /** True if nothing was done, and the same rows would be refused again. */
-export function refusesRows({ body: { code, outcome } }: ProblemException): boolean {
+export function refusesRows({ body: { code, outcome }, cause }: ProblemException): boolean {
+  // The id of a member cannot be in a path, so no call about this member can ever be sent.
+  if (cause instanceof UpstreamFailure && cause.kind === 'nonconforming' && !cause.sent) return true;
   return outcome === 'not_processed' && !LATER.has(code) && !FINAL.has(code);
 }
 
@@ -58,13 +61,20 @@ export function isChange({ was }: RowResult): boolean {
   return was === 'different' || was === 'surplus';
 }
 
+/** True for a row that is not sent again, because the gateway expects no readable answer for it. */
+export function isGivenUp({ unreadable = 0 }: WaitingRow): boolean {
+  return unreadable >= MAX_UNREADABLE;
+}
+
+/** True if a row has the outcome because a list lacks its member. One list may leave a member out, so a second one must lack it too. */
+export function restsOnAbsence(result: RowResult, outcome: RowOutcome): boolean {
+  return outcome?.status === 'deleted' || (outcome?.status === 'failed' && !isChange(result));
+}
+
 /** Returns the outcome of a row that `found` does not show as carried out. Undefined if the row is to be sent again. */
-export function unreadOutcome(
-  { unreadable = 0, refused }: WaitingRow,
-  result: RowResult,
-  found: KnownMembers,
-): RowOutcome {
-  if (unreadable < MAX_UNREADABLE) return undefined;
+export function unreadOutcome(row: WaitingRow, result: RowResult, found: KnownMembers): RowOutcome {
+  if (!isGivenUp(row)) return undefined;
+  const { refused } = row;
   const { account, memberGlobalId = '' } = result;
   const isTold = isChange(result) ? found.has(memberGlobalId) : !found.mayHave(account);
   const why = refused

@@ -9,6 +9,7 @@ import type { RowOutcome } from './row-outcomes.ts';
 
 const EXISTS = 'A member with this account exists already.';
 const OTHER = 'The account is there under another user name: the file may be of another enterprise.';
+const TWO = 'The account and the user name of this row are of two members. Leave one of them out.';
 const FOREIGN =
   'The user name does not end in the code of this enterprise: the file may be of another enterprise. Name the account if it is not.';
 const NO_ACCOUNT =
@@ -38,7 +39,7 @@ function comparable(text: string | null): string {
   return (text ?? '').normalize('NFC').trim().replaceAll(/\r\n?/g, '\n');
 }
 
-/** Returns why a row names a member of another enterprise. A whole user name means one member, and no other one with the same account. */
+/** Returns why it is not certain whom a row names. A whole user name means one member, and no other one with the same account. */
 function strangeness(
   row: WaitingMember,
   members: KnownMembers,
@@ -46,6 +47,7 @@ function strangeness(
 ): string | undefined {
   const { userName } = row;
   const isWholeName = userName !== undefined && !isAccount(userName);
+  if (members.namesTwo(row)) return TWO;
   if (isWholeName && member && sameCase(userName) !== sameCase(member.userName)) return OTHER;
   return members.isForeign(row) ? FOREIGN : undefined;
 }
@@ -116,7 +118,7 @@ export function existsAlready({ status, message }: RowResult): boolean {
 }
 
 function isStrange({ status, message }: RowResult): boolean {
-  return status === 'failed' && (message === OTHER || message === FOREIGN);
+  return status === 'failed' && (message === OTHER || message === TWO || message === FOREIGN);
 }
 
 function failed(account: string, code: ProblemSlug, message: string): RowResult {
@@ -138,11 +140,15 @@ export function asKnown(row: WaitingRow, members: KnownMembers): WaitingRow {
   return { ...row, member: { ...rest, account, ...(isSent && { passwordMobile }) } };
 }
 
-/** Returns the result of a row whose call may have been carried out, as the list of members shows it. */
+/**
+ * Returns the result of a row whose call may have been carried out, as the list of members shows it. A deletion that is sent again has none
+ * yet, because its response is more certain than a list without the member.
+ */
 export function foundOutcome(
   row: WaitingMember,
   { was, memberGlobalId = '' }: RowResult,
   members: KnownMembers,
+  isSentAgain: boolean,
 ): RowOutcome {
   const [member] = members.meantBy(row);
   switch (was) {
@@ -151,7 +157,7 @@ export function foundOutcome(
     case 'perhaps':
       return undefined;
     case 'surplus':
-      return members.lacks(memberGlobalId) ? { status: 'deleted' } : undefined;
+      return !isSentAgain && members.lacks(memberGlobalId) ? { status: 'deleted' } : undefined;
     case 'different':
       return member && !differs(row, member)
         ? { status: 'updated', memberGlobalId: member.memberGlobalId }
@@ -177,7 +183,7 @@ export class RowPlanner {
     private readonly mode: ImportOptions['mode'],
   ) {}
 
-  /** True if a row so far seems to be of another enterprise. */
+  /** True if a row so far seems to be of another enterprise, or names two members. */
   get isOfAnother(): boolean {
     return this.#isOfAnother;
   }
@@ -196,7 +202,7 @@ export class RowPlanner {
   plan(row: number, member: WaitingMember): RowResult {
     const planned = plannedRow(member, this.members, this.mode);
     for (const { memberGlobalId } of this.members.meantBy(member)) this.#meant.add(memberGlobalId);
-    this.#add(member.account, member.userName, planned.account);
+    this.#add(member.account, member.userName, member.besideAccount, planned.account);
     if (isStrange(planned)) {
       this.#isOfAnother = true;
       return planned;

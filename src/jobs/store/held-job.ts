@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseUnavailable } from '../../database/database-unavailable.ts';
 import type { TaskHold } from '../../tasks/task-worker.ts';
 import { ProblemException } from '../../problem/problem.exception.ts';
 import {
@@ -11,7 +12,7 @@ import {
   type WaitingRow,
 } from './job-record.ts';
 import type { JobStore } from './job-store.ts';
-import type { StepResult } from './stored-job.ts';
+import type { ReadJob, StepResult } from './stored-job.ts';
 
 /** The time for which a step is repeated while the store is away. After that, another process takes the job and finds out what was sent. */
 const PATIENCE_MS = 10_000;
@@ -39,9 +40,9 @@ export class TryLater extends Error {
   }
 }
 
-/** True if a job is so old that it ends with its open rows. */
-export function isOverdue({ createdAt }: JobRecord): boolean {
-  return Date.now() >= createdAt + OVERDUE_MS;
+/** True if a job is so old by both clocks that it ends with its open rows. */
+export function isOverdue({ createdAt, now }: ReadJob): boolean {
+  return Math.min(Date.now(), now()) >= createdAt + OVERDUE_MS;
 }
 
 /** This process has lost the job, or may not go on with it. */
@@ -68,7 +69,7 @@ export class HeldJob {
     private readonly store: JobStore,
     private readonly hold: TaskHold,
     /** The job as it was when this process took it. */
-    readonly job: JobRecord,
+    readonly job: ReadJob,
     /** Why the rows of a job that is overdue were not sent. */
     readonly overdueProblem = new ProblemException('upstream-unavailable'),
   ) {
@@ -92,7 +93,7 @@ export class HeldJob {
   /** Returns the failure with which a run ends that cannot go on for this reason. */
   tryLater(problem: ProblemException | undefined): TryLater {
     const afterMs = Number(problem?.headers['retry-after'] ?? 0) * 1_000;
-    const byAgeMs = (Date.now() - this.job.createdAt) / PART_OF_AGE;
+    const byAgeMs = (this.job.now() - this.job.createdAt) / PART_OF_AGE;
     const inMs = Math.ceil(Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, byAgeMs, afterMs)));
     return new TryLater(inMs, problem);
   }
@@ -165,7 +166,8 @@ export class HeldJob {
       try {
         return await step();
       } catch (error) {
-        if (performance.now() >= giveUpAt || this.#lost.signal.aborted) throw error;
+        const isSealed = error instanceof DatabaseUnavailable && error.reason === 'sealed';
+        if (isSealed || performance.now() >= giveUpAt || this.#lost.signal.aborted) throw error;
         await sleep(RETRY_MS);
       }
     }

@@ -124,6 +124,8 @@ export interface WaitingMember {
   readonly account: string;
   /** The user name from which the account was read, if the row has no account of its own. */
   readonly userName?: string;
+  /** The user name of a row that has an account too. */
+  readonly besideAccount?: string;
   readonly password?: string;
   readonly name?: string;
   readonly departmentId?: string;

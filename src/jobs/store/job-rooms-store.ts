@@ -38,6 +38,7 @@ export interface Wanted extends Reservation {
 }
 
 const RESERVED: Reserved = { kind: 'reserved' };
+const BEING_READ: Reserved = { kind: 'being-read' };
 
 /** Reserves space, one request at a time. If two requests ask for the last space, or for one enterprise, only one gets it. */
 export const reserve: Step<Wanted, Reserved> = {
@@ -66,7 +67,7 @@ function refusalOf(
 ): Reserved | undefined {
   const others = open.filter((each) => each.jobId !== jobId);
   const same = others.find((each) => each.enterprise === enterpriseGlobalId);
-  if (same) return { kind: 'in-progress', jobId: same.jobId };
+  if (same) return same.state === 'reserved' ? BEING_READ : { kind: 'in-progress', jobId: same.jobId };
   if (others.filter((each) => each.caller === caller).length >= MAX_OF_CALLER)
     return { kind: 'full', limit: 'caller' };
   const own = open.find((each) => each.jobId === jobId)?.bytes ?? 0;

@@ -44,7 +44,7 @@ const NAMED = sql`
   SELECT ${JOB_FIELDS} FROM jobs
   WHERE platform = :platform AND ${amongTexts(sql`job_id`, sql`:ids`)}`;
 const LOCKED = sql`${NAMED} ORDER BY job_id ${FOR_UPDATE}`;
-const READ = sql`SELECT ${JOB_FIELDS} FROM jobs WHERE ${OF_JOB} AND ${IS_KEPT}`;
+const READ = sql`SELECT ${JOB_FIELDS}, ${NOW} AS now FROM jobs WHERE ${OF_JOB} AND ${IS_KEPT}`;
 
 export function readJob(jobId: string): Query {
   return READ.with({ jobId, keptMs: KEPT_MS });
@@ -92,6 +92,10 @@ export class JobSeal {
     sealed: Uint8Array | null | undefined,
   ): Buffer | undefined {
     return sealed ? this.texts.openBytes(Buffer.from(sealed), `${part} ${chunk} of job ${jobId}`) : undefined;
+  }
+
+  lacksKeyOf(sealed: Uint8Array | null): boolean {
+    return sealed !== null && this.texts.lacksKeyOfBytes(Buffer.from(sealed));
   }
 
   /** Returns undefined if the job is sealed under a key that this gateway does not have. */

@@ -1,7 +1,8 @@
 import { readableParts } from '../../database/bounded-reads.ts';
+import { clockFrom } from '../../database/clock-from.ts';
 import type { Database } from '../../database/database.ts';
 import { DatabaseUnavailable } from '../../database/database-unavailable.ts';
-import { needKeysOf, sealedUnderLacked } from '../../database/lacked-keys.ts';
+import { areUnderLacked, needKeysOf, sealedUnderLacked } from '../../database/lacked-keys.ts';
 import type { SealedTexts } from '../../database/sealed-texts.ts';
 import { amongTexts, NOW, type Sql, sql } from '../../database/sql.ts';
 import type { LoggedMove } from '../../events/log/move-log.ts';
@@ -17,6 +18,7 @@ import {
   type JobQuery,
   type JobRoom,
   KEPT_MS,
+  type ReadJob,
   type Reservation,
   type Reserved,
   type StepResult,
@@ -48,7 +50,8 @@ const UNFINISHED = sql`
   ORDER BY created_at LIMIT :most`;
 /** Reads a chunk. Rows that waited for too long by both clocks count as deleted, even if no sweep has deleted them yet. */
 const CHUNK = sql`
-  SELECT results, CASE WHEN jobs.created_at > ${NOW} - CAST(:waitingMs AS bigint) OR jobs.created_at > :waitingSince THEN waiting END AS waiting
+  SELECT results, CASE WHEN jobs.created_at > ${NOW} - CAST(:waitingMs AS bigint) OR jobs.created_at > :waitingSince THEN waiting END AS waiting,
+    jobs.created_at AS "createdAt", ${NOW} AS now
   FROM job_chunks JOIN jobs ON jobs.platform = job_chunks.platform AND jobs.job_id = job_chunks.job_id
   WHERE job_chunks.platform = :platform AND job_chunks.job_id = :jobId AND chunk = :chunk`;
 const CALLS = sql`SELECT chunk, calls FROM job_chunks WHERE platform = :platform AND job_id = :jobId AND calls > 0`;
@@ -57,6 +60,8 @@ const SEALED = sealedUnderLacked(
   sql`jobs`,
   sql`definition`,
   sql`finished_at IS NULL AND state <> 'reserved'`,
+  sql`EXISTS (SELECT 1 FROM job_chunks WHERE job_chunks.platform = jobs.platform AND job_chunks.job_id = jobs.job_id
+    AND (${areUnderLacked(sql`results`)} OR ${areUnderLacked(sql`waiting`)}))`,
 );
 
 /**
@@ -127,9 +132,8 @@ export class JobStore {
     return made;
   }
 
-  async read(jobId: string): Promise<JobRecord | undefined> {
-    const [row] = await this.database.read<JobRow>(readJob(jobId));
-    return row && this.#seal.record(row);
+  async read(jobId: string): Promise<ReadJob | undefined> {
+    return (await this.#read(jobId)).job;
   }
 
   /** Returns the job for its caller. Rejects if it is missing from a database that lacks commits. */
@@ -144,7 +148,9 @@ export class JobStore {
     return this.#seal.openEvent(name, String(record));
   }
 
+  /** Returns the jobs for their caller. Rejects if some may be missing, because the database lacks commits. */
   async list({ enterprises, state }: JobQuery, offset: number, count: number): Promise<JobList> {
+    this.database.trust.assertWhole();
     const { page, total } = enterprises ? LISTS.some : LISTS.all;
     const wanted = {
       state: state ?? null,
@@ -152,23 +158,38 @@ export class JobStore {
       heads: this.#seal.heads,
       ...(enterprises && { enterprises: [...enterprises] }),
     };
-    const [found, [counted]] = await Promise.all([
-      this.database.read<{ jobId: string; size: number }>(page.with({ ...wanted, count, offset })),
-      this.database.read<{ total: number }>(total.with(wanted)),
-    ]);
-    const records = new Map<string, JobRecord | undefined>();
+    const found = await this.database.read<{ jobId: string; size: number }>(
+      page.with({ ...wanted, count, offset }),
+    );
+    const [counted] = await this.database.read<{ total: number }>(total.with(wanted));
+    const records = new Map<string, JobRecord>();
     for (const part of readableParts(found, MAX_OPENED))
-      for (const row of await this.database.read<JobRow>(readJobs(part)))
-        records.set(row.jobId, this.#seal.record(row));
+      for (const row of await this.database.read<JobRow>(readJobs(part))) {
+        const record = this.#seal.record(row);
+        // A job may leave the state of the list between the two reads.
+        if (record && (state ?? record.state) === record.state) records.set(row.jobId, record);
+      }
     return { jobs: found.flatMap(({ jobId }) => records.get(jobId) ?? []), total: counted?.total ?? 0 };
   }
 
+  /**
+   * Returns undefined if the database has lost the chunk. Rejects if it is sealed under a key that this gateway does not have, as long as the
+   * job is kept, because another gateway may have the key.
+   */
   async chunk(jobId: string, chunk: number): Promise<StoredChunk | undefined> {
-    type Parts = { readonly results: Uint8Array; readonly waiting: Uint8Array | null };
+    type Parts = {
+      readonly results: Uint8Array;
+      readonly waiting: Uint8Array | null;
+      readonly createdAt: number;
+      readonly now: number;
+    };
     const query = CHUNK.with({
       ...{ jobId, chunk, waitingMs: WAITING_MS, waitingSince: Date.now() - WAITING_MS },
     });
     const [found] = await this.database.read<Parts>(query);
+    const isKept = found && Math.min(Date.now(), found.now) - found.createdAt < KEPT_MS;
+    if (isKept && (this.#seal.lacksKeyOf(found.results) || this.#seal.lacksKeyOf(found.waiting)))
+      throw new DatabaseUnavailable('sealed');
     const results = this.#seal.openRows(jobId, chunk, 'results', found?.results);
     return results && { results, waiting: this.#seal.openRows(jobId, chunk, 'waiting', found?.waiting) };
   }
@@ -181,10 +202,9 @@ export class JobStore {
   /** Makes the process with this attempt the only one that may change the job. */
   async take(jobId: string, attempt: string): Promise<TakenJob> {
     const result = await this.database.step(steps.takeJob, { jobId, attempt });
-    const [row] = await this.database.read<JobRow>(readJob(jobId));
-    const job = row && this.#seal.record(row);
+    const { row, job } = await this.#read(jobId);
     // No gateway had its key in all the time for which it is kept. It would refuse every import of its enterprise.
-    if (row && !job && row.createdAt <= Date.now() - KEPT_MS)
+    if (row && !job && row.createdAt <= Math.min(Date.now(), row.now) - KEPT_MS)
       await this.finish(jobId, attempt, 'failed', null);
     if (!job || isEnded(job.state)) return { kind: 'ended' };
     if (result === 'lost') return { kind: 'lost' };
@@ -232,6 +252,13 @@ export class JobStore {
   async sweep(): Promise<void> {
     const gatewayNow = Date.now();
     while (await this.database.step(sweep, { gatewayNow }));
+  }
+
+  async #read(jobId: string) {
+    const [row] = await this.database.read<JobRow & { readonly now: number }>(readJob(jobId));
+    const record = row && this.#seal.record(row);
+    const job: ReadJob | undefined = record && { ...record, now: clockFrom(row.now) };
+    return { row, job };
   }
 
   #sealed(jobId: string, chunk: number, { results, waiting }: StoredChunk) {

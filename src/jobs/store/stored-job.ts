@@ -27,6 +27,8 @@ export interface Reservation {
 export type Reserved =
   | { readonly kind: 'reserved' }
   | { readonly kind: 'in-progress'; readonly jobId: string }
+  /** The gateway still reads another file of the enterprise, and has made no job of it yet. */
+  | { readonly kind: 'being-read' }
   | { readonly kind: 'full'; readonly limit: 'caller' | 'store' };
 
 /** A chunk as the store keeps it. Both parts are packed. `waiting` is absent once nothing of the chunk is to be sent any more. */
@@ -35,9 +37,15 @@ export interface StoredChunk {
   readonly waiting?: Buffer | undefined;
 }
 
+/** A job as it was read. */
+export interface ReadJob extends JobRecord {
+  /** Returns the time of the database, which `createdAt` has too. */
+  readonly now: () => number;
+}
+
 /** A job, and the number of recorded calls of each chunk that has any. */
 export type TakenJob =
-  | { readonly kind: 'taken'; readonly job: JobRecord; readonly calls: ReadonlyMap<number, number> }
+  | { readonly kind: 'taken'; readonly job: ReadJob; readonly calls: ReadonlyMap<number, number> }
   | { readonly kind: 'lost' | 'ended' };
 
 /** The result of a step. `lost`: another attempt has the job, or may have it, so the step had no effect. */

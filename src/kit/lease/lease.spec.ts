@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { endings } from '../../../test/support/endings.ts';
 import { startRedis } from '../../../test/support/redis.ts';
 import type { RunCommand } from '../redis-script/redis-script.ts';
-import { isLeaseFree, underLease } from './lease.ts';
+import { isLeaseFree, keepLease, underLease } from './lease.ts';
 
 const { ended, atEnd } = endings();
 
@@ -69,6 +69,19 @@ it('is not held off by a key that the gateway did not write', async () => {
     );
     expect(holder).toBe('me');
     expect(await client.exists(key)).toBe(0);
+  }
+});
+
+it('is renewed while its owner has it, and not after another owner may have had it', async () => {
+  const { client, run } = await openRedis();
+  const lease = { lifeMs: 60_000, owner: 'me' };
+  await client.set('a', 'me', 'PX', 30_000);
+  expect(await keepLease(run, 'a', lease)).toBe(true);
+  expect(await client.pttl('a')).toBeGreaterThan(30_000);
+  for (const lost of [() => client.set('a', 'another', 'PX', 30_000), () => client.del('a')]) {
+    await lost();
+    expect(await keepLease(run, 'a', lease)).toBe(false);
+    expect(await client.get('a')).not.toBe('me');
   }
 });
 

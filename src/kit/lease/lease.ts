@@ -22,6 +22,11 @@ if redis.pcall('GET', KEYS[1]) ~= ARGV[1] and redis.call('PTTL', KEYS[1]) >= 0 t
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `);
+/** KEYS: lease. ARGV: owner, life in ms. */
+const KEEP = new Script(`
+if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+`);
 /** KEYS: lease. ARGV: owner. */
 const RELEASE = new Script(`
 if redis.pcall('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
@@ -57,4 +62,13 @@ export async function underLease<T>(
     // While Redis is away, the lease expires by itself.
     await run((client) => RELEASE.run(client, [key], [owner])).catch(() => undefined);
   }
+}
+
+/** Renews the lease. Returns false if it has ended, even if nobody else has it now: another owner may have had it in between. */
+export async function keepLease(
+  run: RunCommand,
+  key: string,
+  { lifeMs, owner }: { readonly lifeMs: number; readonly owner: string },
+): Promise<boolean> {
+  return (await run((client) => KEEP.run<number>(client, [key], [owner, lifeMs]))) === 1;
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { MaintenanceWindow } from './maintenance.ts';
 import { Database } from '../../database/database.ts';
+import type { Urgency } from '../../database/engine.ts';
 import { NOW, sql } from '../../database/sql.ts';
 import { locked, type Step } from '../../database/step.ts';
 
@@ -53,11 +54,9 @@ const endWindow: Step<undefined, undefined> = {
 export class WindowStore {
   constructor(private readonly database: Database) {}
 
-  async read(): Promise<StoredMaintenance> {
+  async read(options?: Urgency): Promise<StoredMaintenance> {
     type Row = { readonly now: number } & (MaintenanceWindow | { readonly stops: null });
-    const [{ now, ...window }] = (await this.database.read(WINDOW_NOW.with(), {
-      isUrgent: true,
-    })) as readonly [Row];
+    const [{ now, ...window }] = (await this.database.read(WINDOW_NOW.with(), options)) as readonly [Row];
     return { window: window.stops === null ? undefined : window, now };
   }
 

@@ -102,7 +102,7 @@ export class ImportedMemberDto extends OptionalTerms {
   @Word(ACCOUNT, ACCOUNT_RULE, { example: 'evan' })
   account?: string;
 
-  /** Account name with the enterprise code; used where there is no `account`. */
+  /** Account name with the enterprise code; used where there is no `account`. If both are given, they must be of one member. */
   @Optional()
   @Text({ example: 'anna@harbour' })
   userName?: string;

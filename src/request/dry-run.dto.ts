@@ -1,10 +1,26 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import type { DryRunEffect, ImportPlan, WouldSend } from '../request/dry-run.ts';
-import { effectKinds } from '../request/dry-run.ts';
-import { Count, OpenWord } from './response-fields.ts';
+import { enumeration, enumerationSchema, type WordOf } from '../shared/enumeration.ts';
+
+const effectKinds = enumeration(
+  'EffectKind',
+  [
+    'asset-removed',
+    'product-removed',
+    'number-assigned',
+    'number-withdrawn',
+    'number-kept',
+    'lock-disabled',
+    'lock-enabled',
+    'loan-made',
+    'member-removed',
+    'budget-used',
+  ],
+  'What a write would take away or change',
+);
+const Count = (description: string) => ApiProperty({ type: 'integer', minimum: 0, description });
 
 @ApiSchema({ description: 'A call of the platform that a write would make' })
-class WouldSendDto {
+export class WouldSendDto {
   @ApiProperty({ description: "The platform's operation, as in `x-upstream`", example: 'deleteMember' })
   operation!: string;
 
@@ -23,9 +39,9 @@ class WouldSendDto {
   description:
     'What a write would take away or change, as it is now. A field is null where it does not apply, or is not known',
 })
-class EffectDto implements DryRunEffect {
-  @OpenWord(effectKinds, 'What would happen')
-  kind!: DryRunEffect['kind'];
+export class EffectDto {
+  @ApiProperty({ ...enumerationSchema(effectKinds), description: 'What would happen' })
+  kind!: WordOf<typeof effectKinds>;
 
   enterpriseGlobalId!: string | null;
 
@@ -56,7 +72,7 @@ class ImpossibleRowDto {
 }
 
 @ApiSchema({ description: 'What an import would do with its rows' })
-class ImportPlanDto implements ImportPlan {
+export class ImportPlanDto {
   @Count('Members to add')
   add!: number;
 
@@ -79,15 +95,15 @@ export class DryRunDto {
     type: () => [WouldSendDto],
     description: 'Calls of the platform; none where it would not be called',
   })
-  wouldSend!: readonly WouldSend[];
+  wouldSend!: readonly WouldSendDto[];
 
   @ApiProperty({ type: () => [EffectDto], description: 'As far as the platform shows it' })
-  effects!: readonly DryRunEffect[];
+  effects!: readonly EffectDto[];
 
   @ApiProperty({
     type: () => ImportPlanDto,
     nullable: true,
     description: 'Of an import; null for other writes',
   })
-  plan!: ImportPlan | null;
+  plan!: ImportPlanDto | null;
 }
