@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { secret } from './testing.ts';
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
+/** Keeps the compiled code of the first process for the others. */
+const NODE_COMPILE_CACHE = 'node_modules/.cache/sandbox';
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
 let child: ChildProcess | null = null;
@@ -29,7 +31,7 @@ function start(variables: Record<string, string>): {
   exit: Promise<number>;
 } {
   const running = spawn(process.execPath, [MAIN], {
-    env: { SANDBOX_PORT: '0', SANDBOX_APP_KEY: 'demo', ...variables },
+    env: { NODE_COMPILE_CACHE, SANDBOX_PORT: '0', SANDBOX_APP_KEY: 'demo', ...variables },
   });
   child = running;
   let output = '';

@@ -59,14 +59,14 @@ export function newSetting(
   };
 }
 
-/** Makes a folder for the files of callers and users, which the gateway reads. */
+/** Makes a folder for the files of callers, users and the platform's profile, which the gateway reads. */
 function newFolder(): string {
   try {
     return mkdtempSync(join(tmpdir(), 'licensing-gateway-'));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new Refusal(
-      `The gateway needs two small files in ${tmpdir()}, which cannot be written to (${code}): name another folder by TMPDIR.`,
+      `The gateway needs three small files in ${tmpdir()}, which cannot be written to (${code}): name another folder by TMPDIR.`,
     );
   }
 }
