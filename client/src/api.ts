@@ -353,7 +353,7 @@ interface components {
             readonly channelOrderId: string;
         };
         /**
-         * @description How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a cell that begins with `=`, `+`, `-`, `@`, a tab or a return, so that it is no formula
+         * @description How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a `=`, `+`, `-`, `@`, tab or line end where a spreadsheet may begin a formula
          * @enum {string}
          */
         readonly CellForm: "exact" | "text";
@@ -593,7 +593,7 @@ interface components {
         readonly Delivery: {
             /**
              * Format: int64
-             * @description How often it was sent
+             * @description How often it was sent since it was made or, after `redeliver`, begun anew
              */
             readonly attempts: number;
             /** @description Id of the event, which is its cursor */
@@ -901,7 +901,7 @@ interface components {
         };
         /** @description Events, oldest first */
         readonly EventPage: {
-            /** @description May be fewer than asked for, also none, where `next` is not `after`: the rest may be seen by others only. */
+            /** @description May be fewer than asked for, also none, where `next` is not `after`: the rest may be large, or be seen by others only. */
             readonly items: readonly components["schemas"]["Event"][];
             /** @description The cursor for the next call. */
             readonly next: string;
@@ -914,7 +914,10 @@ interface components {
         readonly ExportMembersInput: {
             /** @description Without effect on NDJSON. `text` is not for programs, nor to import again */
             readonly cells?: components["schemas"]["CellForm"];
-            /** @description Only members of this department */
+            /**
+             * Format: int64
+             * @description Only members of this department
+             */
             readonly departmentId?: string;
             /**
              * Format: id
@@ -1204,7 +1207,7 @@ interface components {
             readonly remark?: string;
             /**
              * Format: text
-             * @description Account name with the enterprise code; used where there is no `account`.
+             * @description Account name with the enterprise code; used where there is no `account`. If both are given, they must be of one member.
              * @example anna@harbour
              */
             readonly userName?: string;
@@ -1217,7 +1220,7 @@ interface components {
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
-            /** @description Accounts that are never deleted, separated by commas; with `deleteMissing` only */
+            /** @description Accounts or user names that are never deleted, separated by commas; with `deleteMissing` only */
             readonly keep?: string;
             /**
              * Format: int32

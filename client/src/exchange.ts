@@ -148,7 +148,7 @@ export class Exchange {
         // The time has run out, and the last failure is all that is known.
         throw reason === TIMED_OUT ? done : reason;
       });
-      inDoubt ||= operation.method !== 'GET' && mayHaveHappened(done);
+      inDoubt ||= operation.method !== 'GET' && !operation.dry && mayHaveHappened(done);
       before = done;
     }
   }
@@ -220,8 +220,9 @@ export class Exchange {
     if (unchanged) return remembered(unchanged);
     if (status === 204 || (status === 202 && text === '')) return undefined;
     const answer = parsed(text);
-    const isResult = response.ok || operation.answers?.includes(String(status));
-    if (isResult && answer !== undefined) {
+    // A proxy may answer with the same status and JSON of its own. The `status` of a problem is a number.
+    const isReport = operation.answers?.includes(String(status)) && typeof answer?.status === 'string';
+    if (answer && (response.ok || isReport)) {
       const newEtag = received.get('etag');
       if (operation.method === 'GET' && newEtag !== null) this.#etags.set(key, newEtag, text);
       return remembered(answer);
@@ -288,7 +289,7 @@ function mayHaveHappened(failure: Failure): boolean {
   return failure instanceof Problem ? failure.outcome !== 'not_processed' : failure.sent;
 }
 
-function parsed(text: string): object | undefined {
+function parsed(text: string): { readonly status?: unknown } | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;

@@ -6,7 +6,7 @@ import {
   Module,
   type ModuleMetadata,
 } from '@nestjs/common';
-import { Licensing, type LicensingOptions } from './licensing.ts';
+import { Licensing, type LicensingOptions, responseOf } from './licensing.ts';
 
 const OPTIONS = Symbol('options of the licensing client');
 
@@ -33,10 +33,15 @@ export class LicensingHealthIndicator {
     timeoutMs = 2_000,
   ): Promise<Record<Key, { readonly status: 'up' | 'down'; readonly detail?: string }>> {
     const state = await this.#licensing.health.ready({}, { timeoutMs }).then(
-      ({ status }) => ({
-        status: status === 'down' ? ('down' as const) : ('up' as const),
-        ...(status !== 'ok' && { detail: status }),
-      }),
+      (readiness) => {
+        const { status } = readiness;
+        // A proxy may answer 503 with a `status` of its own. A faked answer has no response.
+        const isUp = status !== 'down' && (responseOf(readiness)?.status ?? 200) === 200;
+        return {
+          status: isUp ? ('up' as const) : ('down' as const),
+          ...(status !== 'ok' && { detail: status }),
+        };
+      },
       (error: unknown) => ({ status: 'down' as const, detail: (error as Error).message }),
     );
     return { [key]: state } as Record<Key, typeof state>;

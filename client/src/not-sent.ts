@@ -28,7 +28,8 @@ export function provesNotSent(error: unknown): boolean {
   if (typeof code === 'string' && (NO_CONNECTION.test(code) || NO_TLS.test(code))) return true;
   if (syscall === 'connect' || syscall === 'getaddrinfo') return true;
   if (cause !== undefined) return provesNotSent(cause);
-  return /client error \(Connect\)|tcp connect error|dns error/.test(String(message));
+  // `bad port`: the Fetch standard forbids requests to this port.
+  return /^bad port$|client error \(Connect\)|tcp connect error|dns error/.test(String(message));
 }
 
 /** Returns the code of the failure, such as `ECONNREFUSED`, if there is one. */

@@ -270,6 +270,13 @@ describe('the command licensing', () => {
       });
     });
 
+    it('unless a field of it is there twice', async () => {
+      const order = JSON.stringify(orderOf('twice-1', { notes: 'a:\\":"b' })).replace(/}$/, ',"items":[]}');
+      const path = fileWith(order);
+      const err = `${path}: a field of an object is there twice\n`;
+      expect(await licensing('orders place', path)).toEqual({ code: 2, out: '', err });
+    });
+
     it('and says what to do with one in doubt', async () => {
       const action = { reset: 'before-headers' };
       await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'after', action });
@@ -700,6 +707,10 @@ describe('the command licensing', () => {
       ],
       ['whoami more', 'licensing whoami: 1 of 0 given\n'],
       ['gaps --limit 0', '--limit has to be a whole number from 1 to 999999999, and is 0\n'],
+      [
+        'members import a.csv --enterprise ent-harbour --max-deletes 0x64',
+        '--max-deletes has to be a whole number from 0 to 999999999, and is 0x64\n',
+      ],
       ['asets list', 'No command "asets list"; did you mean assets list? `licensing --help` lists them.\n'],
     ] as const)
       expect([line, await licensing(line)]).toEqual([line, { code: 2, out: '', err }]);

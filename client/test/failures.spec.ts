@@ -71,6 +71,15 @@ describe('in front of nothing', () => {
     });
   });
 
+  it('a port that `fetch` refuses got nothing of the order', async () => {
+    const licensing = new Licensing({ baseUrl: 'http://127.0.0.1:6000', apiKey: 'k', attempts: 1 });
+    expect(await failure(licensing.orders.place(newOrder()))).toMatchObject({
+      sent: false,
+      cause: { cause: { message: 'bad port' } },
+      message: expect.stringMatching(/^No connection to the gateway at 127\.0\.0\.1:6000 /),
+    });
+  });
+
   it('a server that speaks no TLS got nothing of the order', async () => {
     const server = await ScriptedGateway.start();
     const licensing = new Licensing({
@@ -524,6 +533,14 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     // Of a read there is nothing that could have happened.
     server.play(problem(503, 'x', { ...RETRYABLE, outcome: 'unknown' }), refusal, refusal);
     expect(await failure(licensing.assets.list(HARBOUR))).toMatchObject({ outcome: 'not_processed' });
+
+    // Neither is there of a dry run.
+    server.play(problem(502, 'outcome-unknown', { ...RETRYABLE, outcome: 'unknown' }), refusal, refusal);
+    expect(await failure(licensing.members.previewUpdate(member))).toMatchObject({
+      code: 'overloaded',
+      outcome: 'not_processed',
+      attempts: 3,
+    });
 
     // The platform's refusal settles an order, which the gateway places once. It does not settle the attempt before it of another write.
     const rejected = problem(422, 'upstream-rejected');

@@ -147,6 +147,16 @@ describe('the module for NestJS', () => {
     expect(await asked()).toEqual({ licensing: { status: 'up', detail: 'degraded' } });
     ready(503, 'down');
     expect(await asked()).toEqual({ licensing: { status: 'down', detail: 'down' } });
+    // Proxies answer 503 with JSON of their own while no gateway listens.
+    const isNoGateway = expect.stringContaining('An answer (503) of 127.0.0.1');
+    for (const [body, detail] of [
+      [{ error: 'no healthy upstream' }, isNoGateway],
+      [{ title: 'Service Unavailable', status: 503 }, isNoGateway],
+      [{ status: 'unavailable' }, 'unavailable'],
+    ] as const) {
+      gateway.play({ status: 503, body });
+      expect(await asked()).toEqual({ licensing: { status: 'down', detail } });
+    }
     await gateway.close();
     await app.close();
   });

@@ -129,10 +129,10 @@ export function wordOption<Flags extends string, const Word extends string>(
   return new Option(flags, about).choices(words).argParser((word) => word as Word);
 }
 
-function wholeNumber(name: string): (text: string) => number {
+export function wholeNumber(name: string, least: 0 | 1 = 1): (text: string) => number {
   return (text) => {
-    if (!/^[1-9]\d{0,8}$/.test(text))
-      throw new UsageError(`${name} has to be a whole number from 1 to 999999999, and is ${text}`);
+    if (!/^(?:0|[1-9]\d{0,8})$/.test(text) || Number(text) < least)
+      throw new UsageError(`${name} has to be a whole number from ${least} to 999999999, and is ${text}`);
     return Number(text);
   };
 }

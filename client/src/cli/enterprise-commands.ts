@@ -1,6 +1,6 @@
 import type { ListAssetsInput } from '../licensing.ts';
 import { licensingOf } from './access.ts';
-import { command, group, listCommand, UsageError, wordOption } from './command.ts';
+import { command, group, listCommand, UsageError, wholeNumber, wordOption } from './command.ts';
 import { exportMembers, importMembers } from './members.ts';
 import { exitCodes, jsonOf, list, show, tell } from './output.ts';
 import { secretOf } from './secret-of.ts';
@@ -70,7 +70,7 @@ export const members = group('members', 'members of an enterprise', [
     .action((enterpriseGlobalId, options) =>
       list(
         options,
-        ['memberGlobalId', 'userName', 'name', 'departmentId', 'active'],
+        ['memberGlobalId', 'userName', 'name', 'departmentId', 'online'],
         licensingOf(options).members.each({
           enterpriseGlobalId,
           pageSize: 200,
@@ -129,7 +129,11 @@ export const members = group('members', 'members of an enterprise', [
       wordOption('--mode <add|upsert>', 'add, or upsert: rows that exist are updated', ['add', 'upsert']),
     )
     .option('--delete-missing', 'with upsert: members who are not in the file are deleted')
-    .option('--max-deletes <n>', 'with --delete-missing, which needs it: more deletions are refused', Number)
+    .option(
+      '--max-deletes <n>',
+      'with --delete-missing, which needs it: more deletions are refused',
+      wholeNumber('--max-deletes', 0),
+    )
     .option('--keep <…>', 'accounts that are not deleted, separated by commas')
     .option('--dry-run', 'only checks the file, and shows what would be done')
     .option('--validate-only', 'the same as --dry-run')

@@ -7,7 +7,7 @@ import { exitCodes, jsonOf, list, show, type Shown, tell } from './output.ts';
 const COLUMNS = [
   ...['enterpriseGlobalId', 'assetNum', 'licenseType', 'productUri', 'endsAt', 'memberGlobalId'],
   ...['lent', 'lastOnlineAt', 'seenAt'],
-];
+] as const;
 
 export const estate = group('estate', 'what all enterprises have', [
   listCommand('list', 'products on assets of all enterprises, those that end next first')

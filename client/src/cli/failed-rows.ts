@@ -7,7 +7,7 @@ import type { JobRow, RowFormat } from '../licensing.ts';
 const REASON = ['status', 'code', 'message'] as const;
 /** The further fields of a JSON line, in the form of {@link failedRows}. */
 const REASON_FIELDS =
-  /\s*,\s*"status"\s*:\s*"[a-z]+"\s*,\s*"code"\s*:\s*(?:null|"[^"]*")\s*,\s*"message"\s*:\s*(?:null|"(?:[^"\\]|\\.)*")\s*\}\s*$/;
+  /(?<!\s)\s*,\s*"status"\s*:\s*"[a-z]+"\s*,\s*"code"\s*:\s*(?:null|"[^"]*")\s*,\s*"message"\s*:\s*(?:null|"(?:[^"\\]|\\.)*")\s*\}\s*$/;
 
 /** The mark of UTF-8 without which some spreadsheets take a file for another encoding. */
 const MARK = '\uFEFF';
@@ -92,7 +92,7 @@ function csv(input: string): Csv {
     if (end === separator) begun.push('');
     const stop = cells.lastIndex;
     if (begun.length > 1 || begun[0] !== '')
-      records.push({ text: text.slice(start, stop).replace(/[\r\n]+$/, ''), cells: begun });
+      records.push({ text: text.slice(start, stop).replace(/(?<![\r\n])[\r\n]+$/, ''), cells: begun });
     begun = [];
     start = stop;
   }

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { CommanderError } from '@commander-js/extra-typings';
 import { isGatewayUnreachable, isProblem } from '../licensing.ts';
+import { operations, streams } from '../operations.ts';
 import { placeOf } from '../problem.ts';
 import { COMPLETE, complete } from './completion.ts';
 import { exitCodes, jsonOf, readers, tell } from './output.ts';
@@ -34,6 +35,12 @@ else
       process.exitCode = failed(error);
     });
 
+/** True unless the operation only reads, or the command is a dry run. */
+function isWrite(operation: string): boolean {
+  const { method } = { ...operations, ...streams }[operation] ?? {};
+  return method !== 'GET' && !argv.includes('--dry-run') && !argv.includes('--validate-only');
+}
+
 /** Prints the known facts on the standard error, and returns the exit code. */
 function failed(thrown: unknown): number {
   // Commander has printed the help, the version or the error.
@@ -63,7 +70,9 @@ function told(error: unknown, advice?: string): number {
   }
   if (isGatewayUnreachable(error)) {
     const { sent, requestId, message: detail } = error;
-    const outcome = sent ? 'unknown' : 'not_processed';
+    // The advice is about something that has begun.
+    const isOpen = sent && (advice !== undefined || isWrite(error.operation));
+    const outcome = isOpen ? 'unknown' : 'not_processed';
     if (json) tell(jsonOf({ code: 'gateway-unreachable', detail, outcome, requestId, advice }));
     else tell(advice === undefined ? detail : `${detail}\n${advice}`);
     return exitCodes.unknown;

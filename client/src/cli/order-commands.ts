@@ -92,8 +92,11 @@ async function showOrder({ items, ...record }: OrderRecord, options: Shown): Pro
   if (options.json) show({ ...record, items }, options);
   else {
     print(`${fieldsOf(record)}\n`);
-    const columns = ['sequence', 'orderType', 'enterpriseGlobalId', 'licenseOrderId', 'customerId'];
-    await list(options, columns, items);
+    await list(
+      options,
+      ['sequence', 'orderType', 'enterpriseGlobalId', 'licenseOrderId', 'customerId'],
+      items,
+    );
   }
   if (record.state === 'in_doubt' || record.state === 'incomplete') process.exitCode = exitCodes.someFailed;
 }

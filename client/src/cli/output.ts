@@ -54,11 +54,20 @@ export function show(thing: object, { json }: Shown): void {
 /** The most rows that are printed together. A table is printed at its end, when the widths are known, or in parts of this many rows. */
 const ROWS_AT_ONCE = 500;
 
+/** A field of an item, or a field of an object in it: `assignment.memberGlobalId`. */
+type ColumnOf<T> = {
+  [Name in keyof T & string]:
+    | Name
+    | (NonNullable<T[Name]> extends object
+        ? `${Name}.${Exclude<keyof NonNullable<T[Name]> & string, keyof unknown[]>}`
+        : never);
+}[keyof T & string];
+
 /** Prints these columns of a list. */
-export async function list(
+export async function list<T extends object>(
   { json, limit = Infinity }: Shown & { readonly limit?: number },
-  columns: readonly string[],
-  items: AsyncIterable<object> | Iterable<object>,
+  columns: readonly NoInfer<ColumnOf<T>>[],
+  items: AsyncIterable<T> | Iterable<T>,
 ): Promise<void> {
   let rows = [columns.map(headingOf)];
   let count = 0;

@@ -75,15 +75,26 @@ async function textIn(path: string): Promise<string> {
   }
 }
 
-/** Parses JSON, and refuses a number that `JSON.parse` would round, such as a long id. */
+const JSON_TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
+
+/**
+ * Parses JSON, and refuses what `JSON.parse` would change: a number that it would round, such as a long id, and a field that is there twice,
+ * of which it keeps the last.
+ */
 export function exactJson(text: string, name: string): unknown {
-  return JSON.parse(text, (key, value: unknown) => {
+  /** The number of fields. The whole value, which is none, is visited too. */
+  let fields = -1;
+  const whole: unknown = JSON.parse(text, function (this: object, key, value: unknown) {
+    if (!Array.isArray(this)) fields++;
     if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
       throw new UsageError(
         `${name}: ${key || 'it'} is a number that JSON here would round. Write it as a text, in quotes`,
       );
     return value;
   });
+  if (text.replaceAll(JSON_TEXT, '').split(':').length - 1 !== fields)
+    throw new UsageError(`${name}: a field of an object is there twice`);
+  return whole;
 }
 
 function parsed(text: string, name: string): unknown {
