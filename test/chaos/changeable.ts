@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { cp } from 'node:fs/promises';
 import { build } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../scripts/bundle-options.ts';
+import { COMPILE_CACHE, NODE_PATH } from '../support/gateway-process.ts';
 
 /** Modules that deliberate bugs change. */
 const CHANGED = [
@@ -56,5 +58,8 @@ async function make(): Promise<string> {
   ];
   for (const served of [...pages, 'bundle/node_modules'])
     await cp(`dist/${served}`, `${FOLDER}/${served.split('/')[1]}`, { recursive: true });
-  return `${FOLDER}/main.js`;
+  const file = `${FOLDER}/main.js`;
+  // A start without settings ends by itself, and so keeps the compiled code for the others, which are killed.
+  spawnSync(process.execPath, [file], { env: { PATH: NODE_PATH, NODE_COMPILE_CACHE: COMPILE_CACHE } });
+  return file;
 }

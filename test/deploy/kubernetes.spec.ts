@@ -247,11 +247,16 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
       }),
     );
     expect(configured.map(nameOf).toSorted()).toEqual(['Deployment gateway', 'Job database-init']);
-    const [container] = find<Workload>(all, 'Deployment').spec.template.spec.containers;
+    const { spec } = find<Workload & { spec: { progressDeadlineSeconds?: number } }>(all, 'Deployment');
+    const [container] = spec.template.spec.containers;
     const probes = container as unknown as Record<
       `${'startup' | 'liveness' | 'readiness'}Probe`,
-      { httpGet: { scheme?: string } }
+      { httpGet: { scheme?: string }; periodSeconds?: number; failureThreshold?: number }
     >;
+    // A start may first update large tables.
+    const { periodSeconds = 10, failureThreshold = 3 } = probes.startupProbe;
+    expect(periodSeconds * failureThreshold).toBeGreaterThanOrEqual(1_800);
+    expect(spec.progressDeadlineSeconds ?? 600).toBeGreaterThan(periodSeconds * failureThreshold);
     const scheme = 'TLS_CERT_FILE' in data ? 'HTTPS' : undefined;
     for (const { httpGet } of [probes.startupProbe, probes.livenessProbe, probes.readinessProbe])
       expect(httpGet.scheme).toBe(scheme);
@@ -413,6 +418,8 @@ function unknownFields(all: readonly Manifest[]): string[] {
     noEmit: true,
     skipLibCheck: true,
     types: [],
+    // Enough for the kinds, and half of the work.
+    lib: ['lib.es5.d.ts'],
   };
   const host = ts.createCompilerHost(options);
   const ofFiles = ts.createCompilerHost(options);

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { scenes } from '../night/scenes.ts';
-import { sectionOf } from '../night/story.ts';
+import { scenes, sectionOf } from '../night/scenes.ts';
 import { promtool } from '../support/promtool.ts';
 
 /** The alert rules and the Grafana dashboard. That their metrics exist is in test/deploy/metrics.e2e.ts. */

@@ -218,6 +218,12 @@ it('S19 every write of the document has a request in this file', () => {
   expect(keyed.length).toBeGreaterThan(8);
 });
 
+it('S19 the audit line tells a slash in an order number from the one after the channel', async () => {
+  const number = `${fresh('SO-A')}/1%`;
+  expect((await gateway.post('/v1/license-orders', orderOf(number))).status).toBe(201);
+  expect((await audited()).at(-1)).toMatchObject({ object: `crm/${number.replace('/1%', '%2F1%25')}` });
+});
+
 describe('S19 the audit line names the object of the write, and says', () => {
   it.each(byPath)('`processed` of $id that succeeds', async (route) => {
     const sent = await prepared(route);

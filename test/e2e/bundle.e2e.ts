@@ -248,6 +248,14 @@ describe('the bundled gateway', () => {
     expect(document.components.schemas).toEqual(expected.components.schemas);
   });
 
+  it('is in ASCII, which V8 keeps in one byte per character', () => {
+    for (const file of readdirSync('dist/bundle').filter((name) => name.endsWith('.js')))
+      expect([file, /[\u0080-\uffff]/.exec(readFileSync(`dist/bundle/${file}`, 'utf8'))]).toEqual([
+        file,
+        null,
+      ]);
+  });
+
   it('keeps the names of classes, and does not define those of functions each time they are made', () => {
     const code = readFileSync('dist/bundle/gateway.js', 'utf8');
     expect(code).toContain('static{__name(this,"OrderLedger")}');

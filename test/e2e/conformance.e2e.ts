@@ -463,6 +463,18 @@ describe('what was made', () => {
     expect([left, notAsked]).toEqual([[], expect.arrayContaining(['memberEdit'])]);
   });
 
+  it('shows no answer where the platform keeps the remark and never shows the mobile number', async () => {
+    await sandbox.fault({
+      operation: 'listMembers',
+      action: { odd: { pointer: '/data/list/0/passwordMobile', value: null } },
+    });
+    const { notAsked, readings } = await conformance.reported(ofHarbour('--write', '--yes'));
+    expect([notAsked, readings]).toEqual([
+      expect.arrayContaining(['memberEdit']),
+      expect.not.objectContaining({ memberEdit: expect.anything() }),
+    ]);
+  });
+
   it('is listed after its removal where only a search leaves it out', async () => {
     await sandbox.control('PUT', '/profile', { deletedMembers: 'listed' });
     let deletions = 0;

@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { newSecret } from '../support/canary.ts';
-import { databaseInit, emptyDatabase, initEnvironment, openDatabase } from '../support/database.ts';
+import { databaseInit, emptyDatabase, initEnvironment } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import { askDatabase, startPostgres } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
+import { openDatabase } from '../support/use-database.ts';
 
 /** database-init, as an operator calls it. */
 
@@ -47,6 +49,31 @@ describe.each(['file', 'postgres'] as const)('database-init: %s', (engine) => {
     expect(second).toEqual({ code: 0, output: expect.stringContaining('nothing else to do') });
   });
 
+  it('An operator who changes the address of the platform is told whose records are there, and a pipeline does not go on', async () => {
+    const { url, remove } = await emptyDatabase(engine);
+    atEnd(remove);
+    expect((await databaseInit(url, '--migrate')).code).toBe(0);
+    const moved = { UPSTREAM_BASE_URL: 'http://127.0.0.1:9/moved' };
+    const init = (option: string) => databaseInit({ ...initEnvironment(url), ...moved }, option);
+    const { database } = await openDatabase(url, { ...moved, DATABASE_INIT: 'manual' });
+    atEnd(() => database.close());
+    const told = 'has records of 127.0.0.1:9, and none of';
+    expect(database.trust.trouble).toMatchObject({
+      stopped: 'unready',
+      reason: expect.stringContaining(told),
+    });
+    expect(await init('--migrate')).toEqual({
+      code: 2,
+      output: expect.stringMatching(/ and none of 127\.0\.0\.1:9\/moved, [^]*Nothing was changed/),
+    });
+    expect(database.trust.status).toBe('down');
+    const confirmed = await init('--yes');
+    expect(confirmed).toEqual({ code: 0, output: expect.stringMatching(`${told}[^]*Ready`) });
+    await until('the gateway takes notice', () => database.trust.status === 'up');
+    for (const each of [init('--migrate'), databaseInit(url, '--migrate')])
+      expect(await each).toEqual({ code: 0, output: expect.stringContaining('nothing else to do') });
+  });
+
   it('A pipeline makes it ready before each new version, without a question', async () => {
     const { url, remove } = await emptyDatabase(engine);
     atEnd(remove);
@@ -56,6 +83,24 @@ describe.each(['file', 'postgres'] as const)('database-init: %s', (engine) => {
     atEnd(() => database.close());
     expect(database.trust.trouble).toEqual({ stopped: 'none', reason: undefined });
   });
+});
+
+it('An operator confirms a database although an earlier confirmation has a later time, because a clock was ahead', async () => {
+  const { url, remove } = await emptyDatabase('file');
+  atEnd(remove);
+  expect((await databaseInit(url, '--yes')).code).toBe(0);
+  const path = url.slice('sqlite:'.length);
+  const file = new DatabaseSync(path);
+  file.exec('UPDATE identities SET confirmed_at = confirmed_at + 86400000');
+  file.close();
+  const { database: earlier } = await openDatabase(url);
+  await earlier.close();
+  rmSync(path);
+  const { database } = await openDatabase(url);
+  atEnd(() => database.close());
+  expect(database.trust.trouble.reason).toContain('was emptied');
+  expect((await databaseInit(url, '--yes')).code).toBe(0);
+  await until('the gateway takes notice', () => database.trust.status === 'up');
 });
 
 it('There is nothing to make ready in memory, and a server that is away is named with its variable', async () => {

@@ -4,7 +4,7 @@ import { type Database, engineOf } from '../../src/database/database.ts';
 import { NOW, rows, sql } from '../../src/database/sql.ts';
 import type { Step } from '../../src/database/step.ts';
 import { newEncryptionKey } from '../support/canary.ts';
-import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
+import { emptyDatabase, type EngineName, engines } from '../support/database.ts';
 import { postgresUrl } from '../support/postgres.ts';
 import {
   begin,
@@ -18,7 +18,7 @@ import {
   setWindow,
 } from '../support/sample-store.ts';
 import { settings } from '../support/settings.ts';
-import { useDatabase } from '../support/use-database.ts';
+import { openDatabase, useDatabase } from '../support/use-database.ts';
 
 let orders = 0;
 const order = (caller = 'billing'): SampleOrder => {
@@ -32,7 +32,7 @@ const moved = ({ name, owner }: SampleOrder, state = 'succeeded') => ({
   record: 'sealed',
 });
 
-describe.each(engines)('the contract of the database: %s', (engine) => {
+describe.each<EngineName>(['memory', ...engines])('the contract of the database: %s', (engine) => {
   const { url, database: first, other: second, atEnd } = useDatabase(engine);
   let database: Database;
   beforeAll(async () => {
@@ -258,22 +258,27 @@ it('A notice that a transaction of one process gives out reaches another one tha
   await Promise.all([speaker.close(), listener.close()]);
 });
 
-it.each(engines)('Transactions of one process that begin at once are all carried out: %s', async (name) => {
-  const { url, remove } = await emptyDatabase(name);
-  const { database: config } = settings({ DATABASE_URL: url, ENCRYPTION_KEYS: newEncryptionKey() });
-  const engine = engineOf(config);
-  await engine.open();
-  const write = sql`INSERT INTO numbers (platform, name, value) VALUES (:platform, :name, 1) RETURNING name`;
-  await engine.transact([], () => [
-    sql`CREATE TABLE numbers (platform text, name text, value bigint, PRIMARY KEY (platform, name))`.with(),
-  ]);
-  const names = Array.from({ length: 10 }, (_, at) => `number-${at}`);
-  const written = await Promise.all(
-    names.map((each, at) =>
-      engine.transact(at % 2 === 0 ? [sql`SELECT 1 AS one`.with()] : [], () => [write.with({ name: each })]),
-    ),
-  );
-  expect(written.map(([rowsOfOne]) => rowsOfOne?.[0]?.['name'])).toEqual(names);
-  await engine.close();
-  await remove();
-});
+it.each<EngineName>(['memory', ...engines])(
+  'Transactions of one process that begin at once are all carried out: %s',
+  async (name) => {
+    const { url, remove } = await emptyDatabase(name);
+    const { database: config } = settings({ DATABASE_URL: url, ENCRYPTION_KEYS: newEncryptionKey() });
+    const engine = engineOf(config);
+    await engine.open();
+    const write = sql`INSERT INTO numbers (platform, name, value) VALUES (:platform, :name, 1) RETURNING name`;
+    await engine.transact([], () => [
+      sql`CREATE TABLE numbers (platform text, name text, value bigint, PRIMARY KEY (platform, name))`.with(),
+    ]);
+    const names = Array.from({ length: 10 }, (_, at) => `number-${at}`);
+    const written = await Promise.all(
+      names.map((each, at) =>
+        engine.transact(at % 2 === 0 ? [sql`SELECT 1 AS one`.with()] : [], () => [
+          write.with({ name: each }),
+        ]),
+      ),
+    );
+    expect(written.map(([rowsOfOne]) => rowsOfOne?.[0]?.['name'])).toEqual(names);
+    await engine.close();
+    await remove();
+  },
+);

@@ -248,6 +248,20 @@ describe('a list of members with a row that has no id', () => {
     expect(state.employees.find(({ globalId }) => globalId === 'mem-harbour-dora')?.deleted).toBe(true);
   });
 
+  it('has the row failed of a member whose id cannot be in a path, and carries out the others', async () => {
+    const { body } = await gateway.get(`${HARBOUR}/members`);
+    const [odd, other] = body['items'] as { userName: string }[];
+    await sandbox.fault({
+      operation: 'listMembers',
+      action: { odd: { pointer: '/data/list/0/globalId', value: 'mem/1' } },
+    });
+    const renamed = [odd, other].map((each) => `${each?.userName.replace(/@.*/, '')},,Renamed`);
+    expect(await rowsOf(await upsert('?mode=upsert', ...renamed))).toMatchObject([
+      { status: 'failed', code: 'upstream-contract-violation' },
+      { status: 'updated' },
+    ]);
+  });
+
   it('does not tell a row as without effect whose member may be there', async () => {
     await rows(nameless, bo);
     await answer('addMembers', {
@@ -377,6 +391,39 @@ describe.each(NOT_WHOLE)('with a list that is %s', (what, action) => {
     expect(await effects()).toMatchObject([{ readable: false }]);
   });
 });
+
+it.each([null, ''])(
+  'the gateway decides nothing by a list with a row whose id is %j: 502, and nothing is sent',
+  async (none) => {
+    const asset = { id: 'ast-1003', assetNum: none, customerId: none, licenseType: 'lk_product_usbkey' };
+    const lock = { assetId: 'ast-1007', assetNum: none, cloudAccountGlobalId: null };
+    const num = { ...lock, assetNum: '8000001007', cloudAccountGlobalId: 'mem-harbour-anna' };
+    const customer = {
+      ...{ channelCode: 'crm', channelCustomerId: 'CH-1001' },
+      ...{ customerId: 'cus-harbour-default', enterpriseGlobalId: none },
+    };
+    await lists('listAssets', [asset]);
+    await lists('listAssetNums', [num]);
+    await lists('listLentLocks', [{ ...lock, borrowedFlag: true }]);
+    await lists('queryCustomers', [customer]);
+    const [item] = orderOf('').items;
+    const of = { customerId: 'cus-unknown', channelCustomerId: 'CH-1001', enterpriseGlobalId: 'ent-harbour' };
+    const requests = {
+      'a loan': () =>
+        gateway.post(`${ANNA}/loans`, { lentLockNum: '8000001008', assetIds: ['ast-1007'] }, bound()),
+      'a lock': () => gateway.post(`${HARBOUR}/locks/disable`, { assetNums: ['8000001003'] }, bound()),
+      'the numbers of a member': () => put(NUMS, { assetNums: [] }),
+      'an order': () =>
+        gateway.post('/v1/license-orders', orderOf('SO-L3', { items: [{ ...item, customer: of }] }), bound()),
+    };
+    for (const [what, request] of Object.entries(requests)) {
+      const { status, body } = await request();
+      expect([what, status, body]).toMatchObject([what, 502, VIOLATION]);
+    }
+    for (const operation of ['borrowAssets', 'disableLocks', 'changePrivileges', 'batchOrder'])
+      expect(await sandbox.journal(operation)).toEqual([]);
+  },
+);
 
 it('an asset is told as missing whatever the others lack but their ids', async () => {
   await lists('listAssets', [{ id: 'ast-1002', assetNum: '8000001002' }, { id: 'ast-1003' }]);

@@ -1,4 +1,8 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
@@ -455,6 +459,35 @@ describe('operations', () => {
       expect((await run('python3', ['-c', await code.innerText()], environment)).stdout).toMatch(expected);
     }
   });
+});
+
+it('the code in each language sends a body byte for byte', async () => {
+  const samples = new URL('../../src/documentation/api-page/samples.js', import.meta.url);
+  const languages = (await import(samples.href)) as Record<string, (request: object) => string>;
+  const bodies: string[] = [];
+  const server = createServer((request, response) => {
+    void textOf(request).then((body) => {
+      bodies.push(body);
+      response.setHeader('content-type', 'application/json').end('{}');
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const { port } = server.address() as AddressInfo;
+    const body =
+      '{\n  "a": 12345678901234567.0,\r\n  "b": "\\/\\u00e9 \'\'\'` ${1} $& \\\\",\n  "c": [true, null, 1e400]\n}';
+    const headers = { 'Content-Type': 'application/json' };
+    const request = { method: 'POST', url: `http://127.0.0.1:${port}/`, headers, body };
+    const run = promisify(execFile);
+    const environment = { env: { ...process.env, KEY: 'k' } };
+    const flags = ['--input-type=module-typescript', '--no-warnings', '-e'];
+    await run('bash', ['-c', languages['curl']?.(request) ?? ''], environment);
+    await run(process.execPath, [...flags, languages['typeScript']?.(request) ?? ''], environment);
+    await run('python3', ['-c', languages['python']?.(request) ?? ''], environment);
+    expect(bodies).toEqual([body, body, body]);
+  } finally {
+    server.close();
+  }
 });
 
 describe('nothing hinders a reader, and nothing scrolls sideways', () => {

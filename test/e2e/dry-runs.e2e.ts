@@ -177,6 +177,11 @@ describe('a dry run', () => {
     ]);
     const order = orderOf('SO-DRY');
     expect(await effects(dry('/v1/license-orders', { body: order }))).toEqual([]);
+    // The platform moves the product out of the other order, and does not say from which asset.
+    const transfer = orderOf('SO-DRY', {}, { srcLicenseOrderId: 'lic-5001' });
+    expect(await effects(dry('/v1/license-orders', { body: transfer }))).toEqual([
+      { ...NONE, kind: 'product-removed', productUri: 'draft.pro', readable: false },
+    ]);
     const limited = { body: order, key: gateway.keys['limited'] };
     expect(await effects(dry('/v1/license-orders', limited))).toEqual([{ ...NONE, kind: 'budget-used' }]);
   });

@@ -257,6 +257,21 @@ it('E14 reads the assets of an enterprise that no user serves, also where one is
   await until('the one that is gone is gone', async () => (await ids()).join() === 'ast-2002');
 });
 
+it('E19 has all that the platform shows of an asset that comes while the lists of the enterprise are read', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  // The assets come after the first list, and before those of the members.
+  const none = { odd: { pointer: '/data', value: [] } };
+  await sandbox.fault({ operation: 'listAssets', times: 1, action: none });
+  const callers = [{ name: 'seller', enterprises: ['ent-harbour'] }];
+  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  await isState(gateway, 'ent-harbour', 'whole');
+  const rows = await rowsOf(gateway);
+  expect(rows.map(({ assetId }) => assetId)).toEqual(expect.arrayContaining(['ast-1001', 'ast-1005']));
+  const partly = rows.filter((row) => row['licenseType'] === null || row['locked'] === null);
+  expect(partly).toEqual([]);
+});
+
 it('E15 A copy whose encryption key was removed is incomplete until it is read again, and makes no events', async () => {
   const sandbox = await TestSandbox.start();
   atEnd(() => sandbox.close());

@@ -3,24 +3,31 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Database } from '../../src/database/database.ts';
+import { DatabaseUnavailable } from '../../src/database/database-unavailable.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { sql } from '../../src/database/sql.ts';
 import { EventStore } from '../../src/events/log/event-store.ts';
-import { allAssetsOf, changesOf } from '../../src/estate/estate-changes.ts';
+import { allAssetsOf, changesIn, changesOf } from '../../src/estate/estate-changes.ts';
 import { EstateEvents } from '../../src/estate/estate-events-store.ts';
 import { EstateWatch } from '../../src/estate/estate-watch.ts';
 import { EstateListStore, type WantedRows } from '../../src/estate/estate-list-store.ts';
 import { type EstateOrder, estateOrders } from '../../src/estate/estate-filters-store.ts';
-import type { EstateRow, HeldAsset } from '../../src/estate/estate-row.ts';
-import { EstateRowsStore, LEFT } from '../../src/estate/estate-rows-store.ts';
+import { type EstateRow, type HeldAsset, needsProducts } from '../../src/estate/estate-row.ts';
+import { EstateRowsStore, type KnownEnterprise, LEFT } from '../../src/estate/estate-rows-store.ts';
 import { ESTATE, LOOKS, MIN_GAP_MS } from '../../src/estate/estate-steps-store.ts';
+import { EstateWrites } from '../../src/estate/estate-writes.ts';
 import { Metrics } from '../../src/observability/metrics.ts';
 import { countWrites, groupOf, groupWrites } from '../../src/order-ledger/order-counts-store.ts';
 import { end as endTask, take } from '../../src/tasks/task-store.ts';
+import type { EstateConfig } from '../../src/config/app-config.ts';
+import type { Generations } from '../../src/read-cache/read-keys.ts';
+import type { UpstreamClient } from '../../src/upstream/upstream.client.ts';
 import type { TaskHold } from '../../src/tasks/task-worker.ts';
 import { newEncryptionKey } from '../support/canary.ts';
-import { emptyDatabase, engines, largestRead, MAX_OF_READ, openDatabase } from '../support/database.ts';
+import { emptyDatabase, engines } from '../support/database.ts';
+import { until } from '../support/redis.ts';
 import { settings } from '../support/settings.ts';
+import { largestRead, MAX_OF_READ, openDatabase } from '../support/use-database.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -416,6 +423,39 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
     expect((await held()).has('ent-w')).toBe(true);
   });
 
+  it('E12 An enterprise that is written while it is read is read anew, and one that is refreshed meanwhile is read to its end', async () => {
+    const hold = await begun('ent-long');
+    const known = (await rows.enterprise('ent-long')) as KnownEnterprise;
+    expect(await rows.isWritten(known)).toBe(false);
+    // The process that reads it holds its task.
+    await rows.want(['ent-long'], 'written');
+    expect([await rows.isAsked(), await rows.isWritten(known)]).toEqual([false, true]);
+    await rows.want(['ent-long'], 'asked');
+    expect(await rows.isWritten(known)).toBe(false);
+    await database.step(endTask, { ...hold, kind: ESTATE, calls: 3, inMs: 600_000 });
+  });
+
+  it.each([
+    [6, 24],
+    [13, 26],
+    [16, 16],
+    [23, 23],
+    [24, 24],
+    [48, 48],
+  ])('reads products about once a day where it reads an enterprise every %i hours', (refresh, expected) => {
+    const refreshMs = refresh * 3_600_000;
+    const daily = made('daily');
+    const updated = { ...daily.asset, updatedAt: time(SEEN) };
+    const read = { at: SEEN, updatedAt: updated.updatedAt };
+    const isOpenAfter = (hours: number) =>
+      needsProducts({ ...daily, asset: updated, read }, SEEN + hours * 3_600_000, 0, refreshMs);
+    // A reading that goes on a minute later does not begin with these products again.
+    expect(isOpenAfter(1 / 60)).toBe(false);
+    let hours = refresh;
+    while (!isOpenAfter(hours)) hours += refresh;
+    expect(hours).toBe(expected);
+  });
+
   describe('its events', () => {
     let feed: EventStore;
     let events: EstateEvents;
@@ -509,6 +549,55 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       expect([...(await rows.written('ent-m', [asset])).keys()]).toEqual(['m3']);
     });
 
+    /** Notes the writes of asset numbers that `tell` names. */
+    function heardWrites() {
+      type Watch = Parameters<UpstreamClient['onWrite']>[0];
+      const heard: Watch[] = [];
+      const writes = new EstateWrites(
+        { refreshMs: 3_600_000 } as EstateConfig,
+        rows,
+        { onWrite: () => undefined } as unknown as Generations,
+        { onWrite: (watch: Watch) => heard.push(watch) } as unknown as UpstreamClient,
+      );
+      writes.onApplicationBootstrap();
+      const tell = (...assetNums: string[]) =>
+        heard.forEach((watch) => watch({ ids: {}, body: { assetNums }, mayBeAccepted: true }));
+      return { writes, tell };
+    }
+
+    it('E20 A write that names very many ids leaves space for the notes of others', async () => {
+      const { writes, tell } = heardWrites();
+      tell('N-first');
+      tell(...Array.from({ length: 10_000 }, (_, at) => `N-many-${at}`));
+      tell('N-m4');
+      await writes.beforeApplicationShutdown();
+      const found = await rows.written('ent-m', [made('first'), made('many-1'), made('m4')]);
+      expect([...found.keys()]).toEqual(['first', 'many-1', 'm4']);
+    });
+
+    it('E21 A licence order that an operator names in a settlement is no write of its assets', async () => {
+      type Watch = Parameters<Generations['onWrite']>[0];
+      const heard: Watch[] = [];
+      const writes = new EstateWrites(
+        { refreshMs: 3_600_000 } as EstateConfig,
+        rows,
+        { onWrite: (watch: Watch) => heard.push(watch) } as unknown as Generations,
+        { onWrite: () => undefined } as unknown as UpstreamClient,
+      );
+      writes.onApplicationBootstrap();
+      const order = (licenseOrderId: string, channelOrderId: string) => ({
+        ...{ channelOrderId, enterprises: ['ent-m'], items: [{ sequence: 1, licenseOrderId }] },
+      });
+      const settlement = { as: 'succeeded', reason: 'found', items: [{ licenseOrderId: 'Lic-m5' }] };
+      heard.forEach((watch) => {
+        watch([], { ...order('Lic-m5', 'SO-settled'), settlement });
+        watch([], order('Lic-m6', 'SO-placed'));
+      });
+      await writes.beforeApplicationShutdown();
+      const assets = ['m5', 'm6'].map((id) => made(id, { products: [{ uri: 'a' }] }));
+      expect([...(await rows.written('ent-m', assets)).keys()]).toEqual(['m6']);
+    });
+
     it('Its subject has the slashes of ids percent-encoded', async () => {
       const enterprise = 'ent/s';
       const hold = await begun(enterprise);
@@ -521,6 +610,53 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       );
       expect((await feed.read(after, 100)).found.map(({ name }) => name)).toEqual(['ent%2Fs/s%252F%2F1']);
       expect(await told(after)).toEqual(['estate.changed ent/s s%2F/1-p0']);
+    });
+
+    it('E17 Writes that the database refuses to note are noted when it takes writes again', async () => {
+      const note = jest.spyOn(rows, 'note').mockRejectedValueOnce(new DatabaseUnavailable('read-only'));
+      const { writes, tell } = heardWrites();
+      tell('N-m7');
+      await until('it is noted', async () => (await rows.written('ent-m', [made('m7')])).has('m7'));
+      expect(note).toHaveBeenCalledTimes(2);
+      note.mockRestore();
+      await writes.beforeApplicationShutdown();
+    });
+
+    it('E5 tells nothing of what came after a reading from before the notes of writes that are kept', async () => {
+      const day = 86_400_000;
+      const now = Date.now();
+      const old = (id: string, days: number, readDays = days) =>
+        made(id, { seenAt: now - days * day, readAt: now - readDays * day, products: [{ uri: 'a' }] });
+      const all = [old('n1', 15), old('n2', 13), old('n3', 1, 15)];
+      const compared = (since: number, listedAt: number) => ({
+        ...{ enterprise: 'ent-n', since: now - since * day, listedAt: now - listedAt * day, wasShown: true },
+        ...{ before: new Map(all.map((each) => [each.asset.assetId, each])), startedAt: now },
+      });
+      const tells = (...given: Parameters<typeof changesIn>) => changesIn(...given).length > 0;
+      const [n1, n2, n3] = all as [HeldAsset, HeldAsset, HeldAsset];
+      const late = compared(15, 15);
+      expect([n1, n2].map((each) => tells(late, each, undefined))).toEqual([false, true]);
+      const reread = (each: HeldAsset) => ({ ...each, products: [] });
+      const moved = { ...n3, asset: { ...n3.asset, memberGlobalId: 'mem-n' } };
+      expect([tells(late, n3, reread(n3)), tells(late, n3, moved)]).toEqual([false, true]);
+      // The gateway keeps the lists also if the products of one asset never come.
+      const added = old('n4', 0);
+      expect([tells(late, undefined, added), tells(compared(15, 1), undefined, added)]).toEqual([
+        false,
+        true,
+      ]);
+      await rows.note([
+        ['N-n5', 0],
+        ['N-n6', 0],
+      ]);
+      const ago = sql`UPDATE estate_written SET until_at = until_at - :ago WHERE platform = :platform AND key = :key`;
+      for (const [id, days] of [['N-n5', 13] as const, ['N-n6', 15] as const]) {
+        const query = ago.with({ ago: days * day, key: rows.keyOf(id) });
+        await database.step({ name: 'ago', decide: () => ({ writes: [query] }) }, undefined);
+      }
+      await events.tellEndings();
+      const noted = await rows.written('ent-n', [made('n5'), made('n6')]);
+      expect([...noted.keys()]).toEqual(['n5']);
     });
 
     it('E14 tells nothing of an asset that only lacks what an earlier version did not keep', () => {
@@ -568,6 +704,61 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       expect((await told(after)).toSorted()).toEqual(
         ['k2', 'k3', 'k3', 'k4', 'k5'].map((id) => `estate.ending ent-k ${id}-p0`),
       );
+    });
+
+    it('E4 The first reading of an enterprise tells no end, also after a time without a gateway', async () => {
+      const hold = await begun('ent-first');
+      const day = 86_400_000;
+      const of = (id: string, days: number) =>
+        made(id, { member: 'mem-f', ends: Date.now() + days * day, products: [{ uri: 'a' }] });
+      await events.tellEndings();
+      const after = await feed.newest();
+      const ago = sql`UPDATE estate_turns SET told_at = told_at - 432000000 WHERE platform = :platform`;
+      await database.step({ name: 'ago', decide: () => ({ writes: [ago.with()] }) }, undefined);
+      await rows.change(hold, { kept: [of('first1', 57), of('first2', 3)] });
+      await rows.change(hold, { state: { ...state, seenAt: Date.now() }, isFirst: true });
+      await nowRead();
+      await events.tellEndings();
+      expect((await told(after)).filter((each) => each.includes('ent-first'))).toEqual([]);
+    });
+
+    it('E4 A clock of the database that is ahead for a while forgets no end that was told', async () => {
+      const hold = await begun('ent-ahead');
+      const end = Date.now() + 86_400_000 - 60_000;
+      await rows.change(hold, { state });
+      await rows.change(hold, {
+        kept: [made('ahead1', { member: 'mem-a', ends: end, products: [{ uri: 'a' }] })],
+      });
+      await events.tellEndings();
+      const passed = sql`UPDATE estate_told SET ends_at = ends_at - 86400000 WHERE platform = :platform AND enterprise = 'ent-ahead'`;
+      await database.step({ name: 'passed', decide: () => ({ writes: [passed.with()] }) }, undefined);
+      await rows.change(hold, { gone: ['ahead1'] });
+      const known = async () => {
+        const all = sql`SELECT days FROM estate_told WHERE platform = :platform AND enterprise = 'ent-ahead'`;
+        return (await database.read(all.with())).length;
+      };
+      const clock = jest.spyOn(Date, 'now').mockReturnValue(end - 86_400_000 - 1);
+      await events.tellEndings();
+      clock.mockRestore();
+      expect(await known()).toBe(1);
+      await events.tellEndings();
+      expect(await known()).toBe(0);
+    });
+
+    it('E15 Assets that no key opens do not keep back the ends of others', async () => {
+      const keys = settings({ ENCRYPTION_KEYS: newEncryptionKey() }).database.encryptionKeys;
+      const stranger = new EstateRowsStore(database, new SealedTexts(keys, 'platform'));
+      const end = Date.now() + 30 * 86_400_000 - 60_000;
+      const of = (id: string) => made(id, { member: 'mem-x', ends: end, products: [{ uri: 'a' }] });
+      const [sealed, opened] = [await begun('ent-x1'), await begun('ent-x2')];
+      const lost = Array.from({ length: 101 }, (_, at) => of(`x${at}`));
+      await rows.change(sealed, { state });
+      await stranger.change(sealed, { kept: lost });
+      await rows.change(opened, { kept: [of('y')], state });
+      const after = await feed.newest();
+      await events.tellEndings();
+      expect(await told(after)).toEqual(['estate.ending ent-x2 y-p0']);
+      await rows.change(sealed, { gone: lost.map(({ asset }) => asset.assetId) });
     });
 
     it('S31 tells the ends of assets that do not fit into one read together', async () => {

@@ -1,5 +1,6 @@
 import { parse } from 'csv-parse';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newEncryptionKey } from '../support/canary.ts';
 import {
   atPlatform,
   ESTATE,
@@ -9,13 +10,16 @@ import {
   isState,
   LIST,
   namesOf,
+  type PlatformState,
   REFRESH,
   type Row,
   refresh,
   rowsOf,
   SUMMARY,
 } from '../support/estate.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { TestGateway } from '../support/gateway.ts';
+import { postgresUrl } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
 
@@ -45,6 +49,7 @@ describe('the estate', () => {
       },
     },
   ]);
+  let child: GatewayProcess;
   beforeAll(async () => {
     // The gateway makes two calls a second: what no test looks at would only take time.
     for (const id of ['1006', '1008', '1010', '1011'])
@@ -53,7 +58,16 @@ describe('the estate', () => {
     const ended = { grantable: true, limitEndTime: '2026-01-31T00:00:00.000Z' };
     await sandbox.control('PATCH', '/state/assets/ast-1003', ended);
     await sandbox.control('PATCH', '/state/assets/ast-1004', { freezing: true });
-    await gateway.open(sandbox, ESTATE);
+    // A platform in which an id was typed on a machine that takes a letter and its mark apart.
+    const { products } = await sandbox.control<PlatformState>('GET', '/state');
+    const product = products.find(({ assetId }) => assetId === 'ast-1005');
+    await sandbox.control('PATCH', `/state/products/${product?.id}`, { crmProductId: 'CAFE\u0301-5' });
+    // A server has a clock of its own.
+    const database = { DATABASE_URL: await postgresUrl(), ENCRYPTION_KEYS: newEncryptionKey() };
+    await gateway.open(sandbox, { ...ESTATE, ...database }, async (all) => {
+      child = await startGatewayProcess(all, { disturbed: true });
+      return child;
+    });
     await isRead(gateway, ENTERPRISES);
   });
   afterAll(() => gateway.stop());
@@ -99,6 +113,8 @@ describe('the estate', () => {
     expect(await found('Anna@harbour')).toEqual(new Set(['ast-1002']));
     expect(await found('anna')).toEqual(new Set(['ast-1002']));
     expect(await found('so-0003')).toEqual(new Set(['ast-1002']));
+    for (const typed of ['cafe\u0301-5', 'caf\u00e9-5', ' CAF\u00c9-5'])
+      expect([typed, await found(typed)]).toEqual([typed, new Set(['ast-1005'])]);
     for (const odd of ['%%%', "' OR 1=1 --", '___', 'a'.repeat(255)])
       expect(await found(odd)).toEqual(new Set());
     const unassigned = new Set((await rowsOf(gateway, '&unassigned=true')).map(({ assetId }) => assetId));
@@ -174,7 +190,7 @@ describe('the estate', () => {
     );
   };
 
-  it('E13 shows what a caller has changed at once, and tells what the platform has changed by itself, also of the same asset', async () => {
+  it('E13 E21 shows what a caller has changed at once, and tells what the platform has changed by itself, also of the same asset', async () => {
     expect(await told()).toEqual([]);
     const path = '/v1/enterprises/ent-harbour/members/mem-harbour-anna/asset-nums';
     const { status } = await gateway.request('PATCH', path, { body: { assign: ['8000001009'] } });
@@ -195,6 +211,15 @@ describe('the estate', () => {
     };
     const order = { channelCode: 'partner', channelOrderId: 'SO-E13', syncMode: 'async', items: [item] };
     expect((await gateway.post('/v1/license-orders', order, rival)).status).toBe(404);
+    // The platform accepts an order of the other company whose labels are equal to numbers of these assets.
+    const labels = { crmProductId: '8000001007', parentCrmProductId: 'ast-1001' };
+    const bought = {
+      ...{ orderType: 'new_buy', licenseType: 'softkey' },
+      customer: { customerId: 'cus-meridian-default', enterpriseGlobalId: 'ent-meridian' },
+      assets: [{ products: [{ productUri: 'draft.pro', ...labels }] }],
+    };
+    const labelled = { ...order, channelOrderId: 'SO-E21', items: [bought] };
+    expect((await gateway.post('/v1/license-orders', labelled, rival)).status).toBe(202);
     // Somebody takes one away at the platform, and gives two others to a member.
     await sandbox.control('PATCH', '/state/assets/ast-1007', { revoked: true });
     await sandbox.control('PATCH', '/state/assets/ast-1001', { memberGlobalId: 'mem-harbour-bo' });
@@ -233,12 +258,15 @@ describe('the estate', () => {
     });
   });
 
-  it('E7 reads an enterprise next whose assets the platform shows to a caller otherwise than the copy', async () => {
+  it('E7 reads an enterprise next whose assets the platform shows to a caller otherwise than the copy, also with a clock that is behind', async () => {
+    // The times of readings are those of the database.
+    await child.disturb({ clock: -3_600_000 });
     await sandbox.control('PATCH', '/state/assets/ast-1005', { locked: true });
     const path = '/v1/enterprises/ent-harbour/assets';
     expect((await gateway.get(path, { headers: { 'cache-control': 'no-cache' } })).status).toBe(200);
     const isLocked = async () => (await rowsOf(gateway, '&find=8000001005'))[0]?.['locked'] === true;
     await until('the copy shows that it is locked', isLocked);
+    await child.disturb({ clock: 0 });
   });
 
   it('shows a new asset together with its products', async () => {
@@ -310,5 +338,14 @@ describe('the estate', () => {
     const { status, body } = await gateway.post('/v1/enterprises', customer);
     expect(status).toBe(201);
     await isState(gateway, String(body['enterpriseGlobalId']), 'whole');
+  });
+
+  it('E10 reads the other assets of an enterprise where the id of one cannot be in a path', async () => {
+    const odd = { pointer: '/data/0/id', value: 'ast/1' };
+    await sandbox.fault({ operation: 'listAssets', action: { odd } });
+    await refresh(gateway, 'ent-meridian');
+    await isState(gateway, 'ent-meridian', 'stale');
+    const { reason } = (await enterpriseOf(gateway, 'ent-meridian')) ?? {};
+    expect(reason).toMatch(/^getAssetProducts: did not come whole, 1 of /);
   });
 });

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
 import { emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
-import { atPlatform, ESTATE, isRead, LIST, namesOf, type Row } from '../support/estate.ts';
+import { atPlatform, ESTATE, isRead, LIST, namesOf, type Row, rowsOf } from '../support/estate.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
@@ -40,6 +40,28 @@ it('E1 A large estate is read to its end by the process after a killed one, and 
   expect(namesOf(rows)).toEqual(wanted);
   expect(await calls()).toBeLessThanOrEqual(COMPANIES.enterprises * COMPANIES.assets + 1);
   await first.stop();
+});
+
+it('E12 What a write changes during a long reading is shown before the reading ends, and the reading ends', async () => {
+  const assets = 150;
+  const sandbox = await TestSandbox.start({ companies: { enterprises: 1, assets, products: 1 } });
+  atEnd(() => sandbox.close());
+  const gateway = ended(
+    await TestGateway.start(sandbox, ESTATE, [{ name: 'seller', enterprises: ['ent-0001'] }]),
+  );
+  const calls = async () => (await sandbox.journal('listAssetProducts')).length;
+  await until('half of it is read', async () => (await calls()) >= assets / 2);
+  const path = '/v1/enterprises/ent-0001/members/mem-0001-1/asset-nums';
+  const { status } = await gateway.request('PATCH', path, { body: { assign: ['8700010144'] } });
+  expect(status).toBe(200);
+  await until('the copy shows who has it', async () => {
+    const [row] = await rowsOf(gateway, '&find=8700010144');
+    return row?.['memberGlobalId'] === 'mem-0001-1';
+  });
+  expect(await calls()).toBeLessThan(assets);
+  await isRead(gateway, 1);
+  // The products of the assets that the write named may be read twice.
+  expect(await calls()).toBeLessThanOrEqual(assets + 10);
 });
 
 /** How long each request of a caller takes, in turns at two gateways: the slowest of a hundred at each. */

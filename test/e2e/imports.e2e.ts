@@ -16,6 +16,7 @@ import { converse } from '../support/raw-client.ts';
 import { askDatabase, postgresUrl, throughPort } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
+import { textUntilCut } from '../support/text-until-cut.ts';
 
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
 const IMPORTS = '/v1/enterprises/ent-harbour/member-imports';
@@ -68,6 +69,16 @@ function file(rows: readonly string[], header = HEADER): string {
 
 function post(body: unknown, query = '', headers: Record<string, string> = CSV): Promise<TestAnswer> {
   return onceServed(() => gateway.request('POST', IMPORTS + query, { body, headers }));
+}
+
+/** A file without a length. */
+async function postChunked(body: ReadableStream, headers: Record<string, string> = CSV): Promise<TestAnswer> {
+  const response = await fetch(gateway.url + IMPORTS, {
+    ...{ method: 'POST', headers: { ...headers, 'x-api-key': gateway.key }, duplex: 'half', body },
+  } as RequestInit);
+  const text = await response.text();
+  const { status, headers: told } = response;
+  return { status, headers: told, text, body: JSON.parse(text) as Record<string, unknown> };
 }
 
 interface DryRun {
@@ -128,6 +139,24 @@ async function rowsOf(job: Record<string, unknown>, query = ''): Promise<Row[]> 
 function countsOf(rows: readonly Row[]): Record<string, number> {
   const told = Map.groupBy(rows, ({ status, code }) => (code ? `${status} ${code}` : status));
   return Object.fromEntries([...told].map(([what, { length }]) => [what, length]));
+}
+
+/** The lines of a response that is broken off. */
+const linesUntilCut = async (response: Response) => (await textUntilCut(response)).trim().split('\n');
+
+/** An export of five pages of which the second one is held back, and what gives it. */
+async function heldExport(headers: Record<string, string>) {
+  const state = await sandbox.control<{ employees: object[] }>('GET', '/state');
+  const many = Array.from({ length: 900 }, (_, index) => ({
+    ...{ id: `${70_000 + index}`, userId: `${80_000 + index}`, globalId: `mem-many-${index}` },
+    ...{ enterpriseGlobalId: 'ent-harbour', userName: `many${index}@harbour`, name: `Many ${index}` },
+  }));
+  await sandbox.control('PUT', '/state', { ...state, employees: [...state.employees, ...many] });
+  const rules = await sandbox.fault({ operation: 'listMembers', skip: 1, action: { hang: true } });
+  const response = await fetch(`${gateway.url}${MEMBERS}/export`, { headers });
+  expect(response.status).toBe(200);
+  await isCalled('listMembers', 2);
+  return { response, goesOn: () => letGo(rules) };
 }
 
 async function members(enterprise = 'ent-harbour'): Promise<Map<string, Record<string, unknown>>> {
@@ -199,6 +228,22 @@ describe('imports', () => {
       expect([account, status]).toEqual([account, found.has(account) ? 'added' : 'pending']);
   });
 
+  it('J2 refuses a second import of the enterprise while the file of another is read, and names no job', async () => {
+    let upload!: ReadableStreamDefaultController<Uint8Array>;
+    const body = new ReadableStream<Uint8Array>({ start: (controller) => void (upload = controller) });
+    const send = (text: string) => upload.enqueue(new TextEncoder().encode(text));
+    send(file(newRows('early', 1)));
+    const reading = postChunked(body);
+    const isReserved = "SELECT FROM jobs WHERE state = 'reserved'";
+    await until('the file is read', async () => (await inDatabase(isReserved)).length > 0);
+    const { status, body: problem, headers } = await post(file(newRows('more', 1)));
+    expect([status, problem]).toMatchObject([409, { code: 'import-in-progress', retryable: true }]);
+    expect(problem['detail']).toMatch(/^A file of this enterprise is being read\./);
+    expect([headers.get('location'), headers.get('retry-after')]).toEqual([null, '10']);
+    upload.close();
+    expect(await ended(await reading)).toMatchObject({ state: 'succeeded' });
+  });
+
   it('sends no further change once it is cancelled', async () => {
     await ended(await post(file(newRows('edit', 20))));
     const showsChange = async () => (await gateway.get(`${MEMBERS}?pageSize=200`)).text.includes('Renamed 0');
@@ -256,6 +301,16 @@ describe('imports', () => {
     expect((await gateway.get('/v1/jobs?pageSize=1')).body['items']).toEqual([job]);
   });
 
+  it('J11 takes a file that comes once in chunks and once with its length for the same file', async () => {
+    const headers = { ...CSV, 'idempotency-key': newSecret('k') };
+    const body = file(newRows('parts', 3));
+    const first = await postChunked(new Blob([body]).stream(), headers);
+    await ended(first);
+    expect(await post(body, '', headers)).toMatchObject({ status: 202, body: first.body });
+    const other = await post(file(newRows('parts', 4)), '', headers);
+    expect([other.status, other.body['code']]).toEqual([422, 'idempotency-key-reused']);
+  });
+
   it('retries the rows that failed, and no others', async () => {
     const job = await ended(await post(file(['anna,first-login-1,Anna Berg,,,', ...newRows('fine', 2)])));
     const path = `/v1/jobs/${String(job['jobId'])}/retry`;
@@ -274,19 +329,13 @@ describe('imports', () => {
     const path = `/v1/jobs/${String(job['jobId'])}/rows`;
     const headers = { 'x-api-key': gateway.key, accept: 'application/x-ndjson' };
     const response = await fetch(gateway.url + path, { headers });
-    const decoder = new TextDecoder();
-    let text = '';
-    const reading = async () => {
-      for await (const part of response.body ?? [])
-        text += decoder.decode(part as Uint8Array, { stream: true });
-    };
-    await expect(reading()).rejects.toThrow();
-    const all = text.trim().split('\n');
+    const all = await linesUntilCut(response);
     expect([response.status, all.length]).toEqual([200, 151]);
     expect(JSON.parse(all.at(-1) ?? '')).toMatchObject({
       problem: {
         code: 'dependency-unavailable',
         detail: 'The job has 250 rows, and the gateway can read 150 of them.',
+        requestId: response.headers.get('x-request-id'),
       },
     });
     const failed = await gateway.get(`${path}?status=failed`);
@@ -313,6 +362,16 @@ describe('imports', () => {
 });
 
 describe('the file of an import', () => {
+  it('exports the members of a department under the rules of their list', async () => {
+    const statusesOf = async (departmentId: string) => {
+      const paths = [MEMBERS, `${MEMBERS}/export`].map((path) => `${path}?departmentId=${departmentId}`);
+      return Promise.all(paths.map(async (path) => (await gateway.get(path)).status));
+    };
+    for (const odd of ['007', '9223372036854775808', 'x', ''])
+      expect([odd, await statusesOf(odd)]).toEqual([odd, [400, 400]]);
+    expect(await statusesOf('10')).toEqual([200, 200]);
+  });
+
   it('J3 updates what differs, leaves passwords alone, and deletes who is missing, as the plan says', async () => {
     await ended(await post(file(newRows('old', 5))));
     const rows = [
@@ -364,6 +423,45 @@ describe('the file of an import', () => {
     expect(text).toContain('Renamed');
   });
 
+  /** A page that leaves the member out, with a total that hides it. */
+  async function pageWithout(account: string): Promise<object> {
+    type Employee = { enterpriseGlobalId: string; userName: string; deleted: boolean };
+    const { employees } = await sandbox.control<{ employees: Employee[] }>('GET', '/state');
+    const list = employees.filter(
+      ({ enterpriseGlobalId, userName, deleted }) =>
+        enterpriseGlobalId === 'ent-harbour' && !deleted && userName !== `${account}@harbour`,
+    );
+    const data = { list, total: list.length, isFirstPage: true, isLastPage: true };
+    const text = JSON.stringify({ code: 0, message: 'success', data });
+    return { raw: { text, contentType: 'application/json' } };
+  }
+
+  it('J3 sends a deletion again whose response was lost, also if a list then leaves the member out', async () => {
+    expect(await ended(await post(file(newRows('gone', 1))))).toMatchObject({ state: 'succeeded' });
+    const rows = [...(await members()).keys()].flatMap((account) =>
+      account === 'gone0' ? [] : [`${account},,`],
+    );
+    await sandbox.fault({ operation: 'deleteMember', times: 1, action: { reset: 'before-headers' } });
+    // The third list, which looks the row up: the request and the job have planned with one each.
+    const action = await pageWithout('gone0');
+    await sandbox.fault({ operation: 'listMembers', skip: 2, times: 1, action });
+    const query = '?mode=upsert&deleteMissing=true&maxDeletes=1';
+    const answer = await post(file(rows, 'account,password,name'), query);
+    expect(await ended(answer)).toMatchObject({ state: 'succeeded', deleted: 1 });
+    expect((await members()).has('gone0')).toBe(false);
+  });
+
+  it('J10 tells a row as added that a list leaves out after its response was lost', async () => {
+    const lost = { phase: 'after', times: 1, action: { reset: 'before-headers' } };
+    await sandbox.fault({ operation: 'addMembers', ...lost });
+    // The second and the third list: one looks the row up, the other one follows its refusal when it was sent again.
+    const action = await pageWithout('hidden0');
+    await sandbox.fault({ operation: 'listMembers', skip: 1, times: 2, action });
+    const answer = await post(file(newRows('hidden', 1)));
+    expect(await ended(answer)).toMatchObject({ state: 'succeeded', succeeded: 1 });
+    expect(await sandbox.journal('addMembers')).toHaveLength(2);
+  });
+
   it('J3 protects members also where the case of their accounts differs', async () => {
     const user = { username: 'Chen@Harbour', password: newSecret('u') };
     // A platform that lets a user log in whatever the case.
@@ -384,6 +482,24 @@ describe('the file of an import', () => {
     const { plan } = await dryRun(file([`anna,${newSecret('m')},Anna Berg,,,`]), query);
     expect(plan).toEqual({ add: 1, update: 0, unchanged: 0, delete: [], impossible: [] });
   });
+
+  it.each(['@\u0130zmir', '\u0130zmir'])(
+    'J3 deletes nobody who is in the file where the code of the enterprise is %s, which is longer in lower case',
+    async (code) => {
+      const ids = { enterpriseId: 1001, departmentId: 10, deleted: false };
+      const list = ['anna', 'bert', 'carl'].map((account, index) => ({
+        ...{ ...ids, id: 3901 + index, userId: 4901 + index, globalId: `mem-${account}` },
+        ...{ userName: account + code, name: account },
+      }));
+      await sandbox.fault({
+        operation: 'listMembers',
+        action: { patch: { data: { list, total: 3, size: 3 } } },
+      });
+      const query = '?mode=upsert&deleteMissing=true&maxDeletes=100';
+      const rows = ['anna', 'bert'].map((account) => `${account},${newSecret('m')},${account},10,,`);
+      expect((await dryRun(file(rows), query)).plan.delete).toEqual(['carl']);
+    },
+  );
 
   it('is not told as cancelled if each of its rows has a result', async () => {
     const rules = await sandbox.fault({ operation: 'addMembers', phase: 'after', action: { hang: true } });
@@ -447,6 +563,17 @@ describe('the file of an import', () => {
       expect([account, found.has(account)]).toEqual([account, status === 'added']);
     const few = await rowsOf(await ended(await post(file(['few1,x,Name,,,', 'few2,x,Name,,,']))));
     expect(few.map(({ message }) => message)).toEqual([failed[0]?.message, failed[0]?.message]);
+  });
+
+  it('J10 adds the good rows of a chunk, also after all rows of another one were refused for the same reason', async () => {
+    const rows = newRows('after', 400);
+    const isBad = (at: number) => at < 200 || at === 250 || at === 399;
+    const job = await ended(
+      await post(file(rows.map((row, at) => (isBad(at) ? `after${at},x,Name,10,,` : row)))),
+    );
+    expect(job).toMatchObject({ state: 'completed', succeeded: 198, failed: 202 });
+    const failed = await rowsOf(job, '?status=failed');
+    expect(failed.slice(200).map(({ account }) => account)).toEqual(['after250', 'after399']);
   });
 
   it('J10 sends single rows no longer where the platform refuses all of them', async () => {
@@ -723,11 +850,22 @@ it('J9 an import acts as the user of its session, and fails when the session end
     expect(headers['usertoken']).toContain('admin@harbour');
 });
 
+it('J15 an export whose session ends reads no further page, and says so in its last line', async () => {
+  const login = { username: 'admin@harbour', password: sandbox.seedPassword };
+  const opened = await gateway.post('/v1/sessions', login);
+  const headers = { 'x-api-key': gateway.key, 'x-session-id': String(opened.body['sessionId']) };
+  const { response, goesOn } = await heldExport(headers);
+  expect((await gateway.request('DELETE', '/v1/sessions/current', { headers })).status).toBe(204);
+  await goesOn();
+  expect((await linesUntilCut(response)).at(-1)).toMatch(/^#incomplete,session-expired,/);
+  expect(await sandbox.journal('listMembers')).toHaveLength(2);
+});
+
 it('the events of a job go on after Last-Event-ID, and give the end to a client that was away', async () => {
   const rules = await sandbox.fault({ operation: 'addMembers', skip: 1, action: { hang: true } });
   const answer = await post(file(newRows('event', 300)));
   /** All events after this one, or the first ones up to some progress. */
-  const events = async (after?: number) => {
+  const events = async (after?: number, most = Infinity) => {
     const headers = {
       'x-api-key': gateway.key,
       ...(after !== undefined && { 'last-event-id': String(after) }),
@@ -737,12 +875,18 @@ it('the events of a job go on after Last-Event-ID, and give the end to a client 
     const told: { id: number; name: string; job: object }[] = [];
     for await (const event of eventsIn(response.body as ReadableStream<Uint8Array>)) {
       told.push(event);
-      if (after === undefined && event.name === 'progress') break;
+      if (told.length === most || (after === undefined && event.name === 'progress')) break;
     }
     return told;
   };
   const [{ id: seen } = { id: 0 }] = (await events()).slice(-1);
   expect(seen).toBeGreaterThan(0);
+  // An id that the job has not had yet is of another job, or the database was restored.
+  const [present] = await events(seen + 1_000, 1);
+  expect(present?.name).toBe('progress');
+  // It is the present state, which may have gone on since.
+  expect(present?.id).toBeGreaterThanOrEqual(seen);
+  expect(present?.id).toBeLessThan(seen + 1_000);
   await letGo(rules);
   const later = await events(seen);
   const ids = later.map(({ id }) => id);
@@ -1289,33 +1433,44 @@ describe('on two replicas', () => {
     }
 
     const isNorth = ({ name }: CallerEntry) => name === NORTH.caller;
-    it.each([
-      [
-        'its scopes go',
-        (all: CallerEntry[]) => all.map((one) => (isNorth(one) ? { ...one, scopes: [] } : one)),
-      ],
-      ['its entry goes', (all: CallerEntry[]) => all.filter((one) => !isNorth(one))],
-    ])('J15 sends no more of its import, and sees no more of it, when %s', async (_, without) => {
-      // The platform carries the calls out, and their answers are held back.
-      const late = { phase: 'after', skip: 2, action: { hang: true } };
-      const rules = await sandbox.fault({ operation: 'addMembers', ...late });
-      const answer = await importBy(gateway, NORTH, file(newRows('gone', 600)));
-      const watch = () => fetch(`${second.url + accepted(answer)}/events`, { headers: headersOf(NORTH) });
-      const watched = await watch();
-      expect(watched.status).toBe(200);
-      await isCalled('addMembers', 4);
+    const LOSSES: [string, (all: CallerEntry[]) => CallerEntry[]][] = [
+      ['its scopes go', (all) => all.map((one) => (isNorth(one) ? { ...one, scopes: [] } : one))],
+      ['its entry goes', (all) => all.filter((one) => !isNorth(one))],
+    ];
+    it.each(LOSSES)('J15 gets no further row of its export when %s', async (_, without) => {
+      const { response, goesOn } = await heldExport(headersOf(NORTH));
       await entriesAre(without(kept));
-      expect(await watched.text()).not.toContain('event: done');
-      expect([401, 403]).toContain((await watch()).status);
-      await letGo(rules);
-      expect(await ended(answer)).toMatchObject({
-        ...{ state: 'failed', succeeded: 200, unknown: 200, failed: 200 },
-        problem: { code: 'forbidden' },
-      });
-      const accounts = [...(await members()).keys()];
-      expect(accounts.filter((account) => account.startsWith('gone'))).toHaveLength(400);
-      expect(await sandbox.journal('addMembers')).toHaveLength(4);
+      await goesOn();
+      const lines = await linesUntilCut(response);
+      expect(lines.at(-1)).toMatch(/^#incomplete,forbidden,/);
+      // The header, the first page, and the last line.
+      expect(lines).toHaveLength(202);
     });
+
+    it.each(LOSSES)(
+      'J15 sends no more of its import, and sees no more of it, when %s',
+      async (_, without) => {
+        // The platform carries the calls out, and their answers are held back.
+        const late = { phase: 'after', skip: 2, action: { hang: true } };
+        const rules = await sandbox.fault({ operation: 'addMembers', ...late });
+        const answer = await importBy(gateway, NORTH, file(newRows('gone', 600)));
+        const watch = () => fetch(`${second.url + accepted(answer)}/events`, { headers: headersOf(NORTH) });
+        const watched = await watch();
+        expect(watched.status).toBe(200);
+        await isCalled('addMembers', 4);
+        await entriesAre(without(kept));
+        expect(await watched.text()).not.toContain('event: done');
+        expect([401, 403]).toContain((await watch()).status);
+        await letGo(rules);
+        expect(await ended(answer)).toMatchObject({
+          ...{ state: 'failed', succeeded: 200, unknown: 200, failed: 200 },
+          problem: { code: 'forbidden' },
+        });
+        const accounts = [...(await members()).keys()];
+        expect(accounts.filter((account) => account.startsWith('gone'))).toHaveLength(400);
+        expect(await sandbox.journal('addMembers')).toHaveLength(4);
+      },
+    );
 
     it('J15 only rows of a call without an answer are unknown, and they say why', async () => {
       // The platform refuses the first call, and the answer to its first half is held back.

@@ -23,7 +23,11 @@ const UNLIMITED = {
 
 const { sandbox, gateway } = useStack({
   environment: { CACHE_TTL_MS: '60000' },
-  callers: [BOUND, { name: 'nothing', scopes: [] }],
+  callers: [
+    BOUND,
+    { name: 'nothing', scopes: [] },
+    { name: 'wide', scopes: ['members:read'], enterprises: ['*'], channels: ['crm'], users: ['default'] },
+  ],
 });
 
 beforeEach(async () => {
@@ -116,6 +120,29 @@ describe('a member who is added while a list is read', () => {
   });
 });
 
+it('a member who is added while another caller\u2019s search waits is found by a caller with other rights', async () => {
+  const wide = { key: gateway.keys['wide'] as string };
+  const [anna, dora] = [`${HARBOUR}/members/mem-harbour-anna`, `${HARBOUR}/members/mem-harbour-dora`];
+  const { employees } = await sandbox.control<{ employees: { id: string; globalId: string }[] }>(
+    'GET',
+    '/state',
+  );
+  const { id } = employees.find(({ globalId }) => globalId === 'mem-harbour-dora') as { id: string };
+  await sandbox.control('PATCH', `/state/employees/${id}`, { deleted: true });
+  // Both have the list without her in the cache.
+  for (const options of [{}, wide]) expect((await gateway.get(anna, options)).status).toBe(200);
+  await sandbox.fault({ operation: 'listMembers', times: 1, phase: 'after', action: { delayMs: 1_000 } });
+  const search = (at: number) => gateway.get(`${HARBOUR}/members/mem-nowhere-${at}`);
+  const first = search(1);
+  await sandbox.untilSpoiled(1, first);
+  const waiting = search(2);
+  // The cache answers this read after the search has begun to wait.
+  await gateway.get(anna);
+  await sandbox.control('PATCH', `/state/employees/${id}`, { deleted: false });
+  expect((await gateway.get(dora, wide)).status).toBe(200);
+  for (const { status } of await Promise.all([first, waiting])) expect(status).toBe(404);
+});
+
 it('members who are not there are searched together, past the cache', async () => {
   expect((await gateway.get(`${HARBOUR}/members/mem-harbour-anna`)).status).toBe(200);
   await sandbox.control('DELETE', '/journal');
@@ -202,6 +229,52 @@ describe('the assets of an order', () => {
     expect(body['items']).toMatchObject([{ sequence: 1, productUris: ['draft.pro'] }]);
     const answer = await gateway.get(`${ORDERS}/crm/SO-NONE/assets`, bound());
     expect([answer.status, answer.body['code']]).toEqual([404, 'order-not-found']);
+  });
+});
+
+describe('the assets of an order whose items name a customer and no enterprise', () => {
+  const [item] = orderOf('').items;
+  const named = [{ channelCustomerId: 'CH-1001' }, { customerId: 'cus-harbour-default' }];
+  const orderWith = (number: string, ...customers: object[]) =>
+    orderOf(number, { items: customers.map((customer) => ({ ...item, customer })) });
+  const assetsOf = (number: string) => gateway.get(`${ORDERS}/crm/${number}/assets`);
+
+  it.each(named)('are in the enterprise of that customer: %j', async (customer) => {
+    const number = `SO-C-${Object.keys(customer).join()}`;
+    const placed = await gateway.post(ORDERS, orderWith(number, customer));
+    expect(placed.status).toBe(201);
+    const { status, body } = await assetsOf(number);
+    const [{ licenseOrderId } = {}] = placed.body['items'] as { licenseOrderId?: string }[];
+    const rows = [{ sequence: 1, licenseOrderId, productUris: ['draft.pro'] }];
+    expect([status, body]).toMatchObject([200, { items: rows, total: 1 }]);
+  });
+
+  it('are those of the customer that the order named where its answer was lost', async () => {
+    const action = { reset: 'before-headers' };
+    await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action });
+    const { body } = await gateway.post(ORDERS, orderWith('SO-C-2', { channelCustomerId: 'CH-1001' }));
+    expect(body['outcome']).toBe('unknown');
+    expect((await assetsOf('SO-C-2')).body).toMatchObject({ items: [{ sequence: 1 }], total: 1 });
+  });
+
+  it('have their items where another item names the enterprise', async () => {
+    const enterprise = { ...named[1], enterpriseGlobalId: 'ent-harbour' };
+    const placed = await gateway.post(ORDERS, orderWith('SO-C-3', enterprise, { ...named[1] }));
+    expect(placed.status).toBe(201);
+    const items = placed.body['items'] as { sequence: number; licenseOrderId: string }[];
+    const { body } = await assetsOf('SO-C-3');
+    expect(body['items']).toMatchObject(
+      items.map(({ sequence, licenseOrderId }) => ({ sequence, licenseOrderId })),
+    );
+    expect(body['total']).toBe(2);
+  });
+
+  it('are no answer where the platform does not list the customer', async () => {
+    expect((await gateway.post(ORDERS, orderWith('SO-C-4', { ...named[0] }))).status).toBe(201);
+    await sandbox.fault({ operation: 'queryCustomers', action: { patch: { data: [] } } });
+    const upstream = { operation: 'queryCustomers', status: 200 };
+    const { status, body } = await assetsOf('SO-C-4');
+    expect([status, body]).toMatchObject([502, { code: 'upstream-contract-violation', upstream }]);
   });
 });
 
@@ -301,6 +374,32 @@ describe('the dry run of a deletion', () => {
     ]);
   });
 
+  it.each(['items', 'entries of an item'])(
+    'says that the asset goes where several %s empty it together, and names each product once',
+    async (parts) => {
+      const base = {
+        ...{ orderType: 'delete_product', licenseType: 'softkey', srcLicenseOrderId: 'lic-5001', customer },
+      };
+      const effects = async (...uris: string[]) => {
+        const entries = uris.map((productUri) => ({ assetNums: ['8000001001'], products: [{ productUri }] }));
+        const items =
+          parts === 'items'
+            ? entries.map((entry) => ({ ...base, assets: [entry] }))
+            : [{ ...base, assets: entries }];
+        const order = { channelCode: 'crm', channelOrderId: 'SO-D', items };
+        return (await gateway.post(`${ORDERS}/dry-run`, order)).body['effects'];
+      };
+      const asset = { ...NONE, assetId: 'ast-1001', assetNum: '8000001001' };
+      const product = (productUri: string) => ({ ...asset, kind: 'product-removed', productUri });
+      expect(await effects('draft.pro', 'draft.view')).toEqual([
+        { ...asset, kind: 'asset-removed' },
+        product('draft.pro'),
+        product('draft.view'),
+      ]);
+      expect(await effects('draft.pro', 'draft.pro')).toEqual([product('draft.pro')]);
+    },
+  );
+
   it('says what may go from a lent lock, or that the lock cannot be read', async () => {
     await sandbox.control('PUT', '/profile', { assetList: 'virtual' });
     await sandbox.control('PATCH', '/state/products/prd-1012-1', { limitConcurrent: 1 });
@@ -384,6 +483,9 @@ describe('the dry run of a deletion', () => {
       expect.arrayContaining([{ ...hidden, assetNum: '8000009999' }, hidden]),
     );
     expect(unknown.body['effects']).toHaveLength(2);
+    await sandbox.fault({ operation: 'listAssets', action: { code: '500' } });
+    const unread = await preview({ ...item, customer });
+    expect(unread.body['effects']).toEqual([{ ...hidden, assetNum: '8000009999' }, hidden]);
   });
 
   it('is not readable where the platform cannot be asked, or no enterprise is named', async () => {

@@ -254,6 +254,28 @@ describe('an order and an operator at the same moment', () => {
   });
 });
 
+describe('a database that is slow to show the window', () => {
+  const { gateway } = useStack({
+    environment: { DATABASE_URL: postgres, ENCRYPTION_KEYS: newEncryptionKey() },
+  });
+  const WAIT = `SELECT 1 FROM pg_locks WHERE relation = 'maintenance'::regclass AND NOT granted`;
+
+  it('D58 holds up the callers who ask for the window, and no writes', async () => {
+    const csv = { 'content-type': 'text/csv' };
+    const other = new Client(postgres);
+    await other.connect();
+    await onceServed(() => gateway.get(MAINTENANCE));
+    await other.query('BEGIN; LOCK TABLE maintenance IN ACCESS EXCLUSIVE MODE');
+    const asked = Array.from({ length: 50 }, () => gateway.get(MAINTENANCE));
+    await until('some of them wait', async () => (await askDatabase(postgres, WAIT)).length > 1);
+    const rows = 'account,name,password\nnew1,New,Secret-1\n';
+    const imported = await gateway.post(`${HARBOUR}/member-imports`, rows, { headers: csv });
+    expect([imported.status, imported.body['code']]).toEqual([202, undefined]);
+    await other.end();
+    for (const { status } of await Promise.all(asked)) expect(status).toBe(200);
+  });
+});
+
 describe('three gateways', () => {
   const sandbox = useSandbox();
   let fleet: Fleet;

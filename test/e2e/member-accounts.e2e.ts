@@ -125,14 +125,14 @@ describe.each(['separated', 'joined', 'dotted'])('accounts whose code is %s', (a
 
   it('are told from the code: who is missing is deleted, and nobody else', async () => {
     await started({ accountSuffix }, PEOPLE);
-    const query = `${DELETING}&keep=SVEN`;
+    const query = `${DELETING}&keep=SVEN,${shownBy[accountSuffix]?.('Rosa')}`;
     const { body } = await post(`/dry-run${query}`, rowsFor([...PEOPLE.slice(0, 15), 'zoe']));
     const { plan } = body as { plan: { delete: string[] } };
     expect(plan).toMatchObject({ add: 1, unchanged: 15, impossible: [] });
-    expect(plan.delete.toSorted()).toEqual(['pia', 'quin', 'rosa', 'tove']);
+    expect(plan.delete.toSorted()).toEqual(['pia', 'quin', 'tove']);
     const { job } = await imported(query, rowsFor([...PEOPLE.slice(0, 15), 'zoe']));
-    expect(job).toMatchObject({ state: 'succeeded', succeeded: 1, unchanged: 15, deleted: 4 });
-    expect(await accounts()).toEqual([...PEOPLE.slice(0, 15), 'sven', 'zoe']);
+    expect(job).toMatchObject({ state: 'succeeded', succeeded: 1, unchanged: 15, deleted: 3 });
+    expect(await accounts()).toEqual([...PEOPLE.slice(0, 15), 'rosa', 'sven', 'zoe']);
     // The acting user, who logs in under another form of the name.
     const { employees } = await sandbox.control<{ employees: Employee[] }>('GET', '/state');
     expect(employees.find(({ userName }) => userName === 'admin@harbour')?.deleted).toBe(false);
@@ -302,6 +302,42 @@ it('of another enterprise are neither added nor deleted for', async () => {
   expect(done[0]).toMatchObject({ status: 'failed', code: 'validation-failed', message: reason });
   expect(await accounts()).toEqual([...PEOPLE, 'yara']);
 });
+
+it.each([
+  ['that is there', 'bo,anna@harbour'],
+  ['that is there, and names the other by its account', 'bo,Anna'],
+  ['that is new', 'zoe,anna@harbour'],
+])(
+  'J3 of a row that names two people are a fault, and nobody is deleted: an account %s',
+  async (_, names) => {
+    await started({}, PEOPLE);
+    const rows = PEOPLE.slice(2, -1).map((account) => `${account},${account}@harbour,,Name ${account}`);
+    const file = ['account,userName,password,name', `${names},${newSecret('m')},Changed`, ...rows, ''].join(
+      '\r\n',
+    );
+    const reason = expect.stringContaining('two members');
+    const { body } = await post(`/dry-run${DELETING}`, file);
+    expect(body['plan']).toMatchObject({
+      ...{ add: 0, update: 0, unchanged: 17, delete: [] },
+      impossible: [{ row: 1, reason }],
+    });
+    const { job, rows: done } = await imported(DELETING, file);
+    expect(job).toMatchObject({ state: 'completed', failed: 1, unchanged: 17, deleted: 0 });
+    expect(done[0]).toMatchObject({ status: 'failed', code: 'validation-failed', message: reason });
+    expect(await accounts()).toEqual(PEOPLE);
+  },
+);
+
+it.each(['separated', 'joined', 'dotted'])(
+  'in a file with user names too go on deleting who is missing: the code is %s',
+  async (accountSuffix) => {
+    await started({ accountSuffix }, PEOPLE);
+    const rows = PEOPLE.slice(0, -1).map((account) => `${account},${shownBy[accountSuffix]?.(account)}`);
+    const { job } = await imported(DELETING, ['account,userName', ...rows, ''].join('\r\n'));
+    expect(job).toMatchObject({ state: 'succeeded', unchanged: 19, deleted: 1, failed: 0 });
+    expect(await accounts()).toEqual(PEOPLE.slice(0, -1));
+  },
+);
 
 describe('an import whose process is killed', () => {
   it('ends with true rows where accounts have no separator', async () => {

@@ -253,6 +253,11 @@ describe('the asset numbers of a member', () => {
     const changes = { assign: ['8000001002'], withdraw: [] };
     for (const path of ['', '/patch'])
       expect(await effects(path, changes)).toEqual([['number-kept', '8000001002', anna]]);
+    const { body: unlisted } = await gateway.post(`${ANNA}/dry-run`, { assetNums: ['8000009999'] });
+    expect(unlisted['effects']).toEqual([
+      expect.objectContaining({ kind: 'number-assigned', assetNum: '8000009999', readable: false }),
+      expect.objectContaining({ kind: 'number-withdrawn', assetNum: '8000001002', readable: true }),
+    ]);
     const odd = await gateway.post(`${ANNA}/dry-run`, { assetNums: [], assign: [] });
     expect(odd.body['errors']).toContainEqual({ pointer: '/assetNums', detail: 'is not a known field' });
     expect(await sandbox.journal('changePrivileges')).toEqual([]);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { TestGateway } from '../support/gateway.ts';
-import { until } from '../support/redis.ts';
+import { ask, until } from '../support/redis.ts';
 import { ProfileFile } from '../support/profile-file.ts';
 import { useStack } from '../support/stack.ts';
 
@@ -60,6 +60,20 @@ const wouldLose = (...fields: string[]) => [
   },
 ];
 
+async function imported(rows: readonly string[]) {
+  const file = ['account,password,name,passwordMobile', ...rows, ''].join('\r\n');
+  const headers = { 'content-type': 'text/csv' };
+  const path = MEMBERS.replace('members', 'member-imports?mode=upsert');
+  const answer = await gateway.request('POST', path, { body: file, headers });
+  expect(answer.status).toBe(202);
+  const job = answer.headers.get('location') ?? '';
+  await until('the job has ended', async () => (await gateway.get(job)).body['finishedAt'] !== null);
+  const { text } = await gateway.get(`${job}/rows`, { headers: { accept: 'application/x-ndjson' } });
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+const dora = (name: string, mobile: string) => `dora,${newSecret('m')},${name},${mobile}`;
+
 beforeEach(async () => {
   const { id } = await employee();
   await sandbox.control('PATCH', `/state/employees/${id}`, KEPT);
@@ -117,6 +131,39 @@ describe('where mobile numbers are shown', () => {
     const anna = state.employees.find(({ userName }) => userName === 'anna@harbour') as Employee;
     await sandbox.control('PATCH', `/state/employees/${anna.id}`, { passwordMobile: '13800000009' });
     expect((await patch(EDIT)).status).toBe(204);
+  });
+});
+
+describe('where the platform leaves out empty fields', () => {
+  beforeEach(async () => {
+    await know({}, { memberEdit: 'clears' });
+    const { id } = await employee();
+    await sandbox.control('PATCH', `/state/employees/${id}`, { passwordMobile: null });
+    // Three pages, and the member is on the last one.
+    const state = await sandbox.control<{ employees: Employee[] }>('GET', '/state');
+    const many = Array.from({ length: 450 }, (_, index) => ({
+      ...{ id: `${70_000 + index}`, userId: `${80_000 + index}`, globalId: `mem-many-${index}` },
+      ...{ enterpriseGlobalId: 'ent-harbour', userName: `many${index}@harbour`, name: `Many ${index}` },
+      passwordMobile: '13800000009',
+    }));
+    await sandbox.control('PUT', '/state', { ...state, employees: [...many, ...state.employees] });
+    await sandbox.control('DELETE', '/journal');
+    await sandbox.fault({
+      operation: 'listMembers',
+      action: { odd: { pointer: '/data/list/0/passwordMobile' } },
+    });
+  });
+
+  it('an edit reads the list until another member shows the field', async () => {
+    expect((await patch(EDIT)).status).toBe(204);
+    // The search by account, and the first page.
+    expect(await sandbox.journal('listMembers')).toHaveLength(2);
+  });
+
+  it('the rows of a file are edited without further lists, because their plan has read the list', async () => {
+    expect(await imported([dora('Dora Three', '')])).toMatchObject([{ status: 'updated' }]);
+    // The plan reads three pages and looks at the ends of two of them again, and the edit searches by account.
+    expect(await sandbox.journal('listMembers')).toHaveLength(6);
   });
 });
 
@@ -221,20 +268,6 @@ describe('a value that the platform would not take back', () => {
 });
 
 describe('rows of a file', () => {
-  async function imported(rows: readonly string[]) {
-    const file = ['account,password,name,passwordMobile', ...rows, ''].join('\r\n');
-    const headers = { 'content-type': 'text/csv' };
-    const path = MEMBERS.replace('members', 'member-imports?mode=upsert');
-    const answer = await gateway.request('POST', path, { body: file, headers });
-    expect(answer.status).toBe(202);
-    const job = answer.headers.get('location') ?? '';
-    await until('the job has ended', async () => (await gateway.get(job)).body['finishedAt'] !== null);
-    const { text } = await gateway.get(`${job}/rows`, { headers: { accept: 'application/x-ndjson' } });
-    const lines = text.split('\n').filter((line) => line !== '');
-    return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-  }
-  const dora = (name: string, mobile: string) => `dora,${newSecret('m')},${name},${mobile}`;
-
   it.each(['masked', 'absent'])('with the numbers that are %s rewrite nobody', async (mobiles) => {
     await know({}, { memberEdit: 'clears', mobiles });
     const { name } = await employee();
@@ -331,6 +364,46 @@ it('an edit waits 8 s at most for another one of the same member', async () => {
   await sandbox.reset();
   expect((await first).body['outcome']).toBe('unknown');
   expect((await replica.request('PATCH', DORA, { body })).status).toBe(204);
+});
+
+describe('an edit whose lease ends while it reads', () => {
+  /** Ends the lease of the only edit under way, as Redis does after 30 s without a renewal. */
+  const endLease = () =>
+    ask(stack.redis(), async (client) => {
+      const leases = await client.keys('*:edit:*');
+      expect(leases).toHaveLength(1);
+      await client.del(leases);
+    });
+  /** The read that hangs is cut off, and the gateway reads again. */
+  const letGo = async () => sandbox.control('PUT', '/state', await sandbox.control<object>('GET', '/state'));
+  const isRefused = ({ status, body }: { status: number; body: Record<string, unknown> }) =>
+    expect([status, body]).toMatchObject([
+      503,
+      { code: 'dependency-unavailable', outcome: 'not_processed', retryable: true },
+    ]);
+
+  it('does not undo the edit of another process', async () => {
+    await know({ memberEdit: 'clears' }, { memberEdit: 'clears' });
+    await sandbox.fault({ operation: 'listMembers', times: 1, phase: 'after', action: { hang: true } });
+    const earlier = patch(EDIT);
+    await sandbox.untilSpoiled(1, earlier);
+    await endLease();
+    const body = { ...EDIT, ...KEPT, name: 'Dora Three', remark: 'moved' };
+    expect((await replica.request('PATCH', DORA, { body })).status).toBe(204);
+    await letGo();
+    isRefused(await earlier);
+    expect(await employee()).toMatchObject({ ...KEPT, name: 'Dora Three', remark: 'moved' });
+  });
+
+  it('does not change the rights either', async () => {
+    await sandbox.fault({ operation: 'listAssetNums', times: 1, phase: 'after', action: { hang: true } });
+    const set = gateway.request('PUT', `${DORA}/asset-nums`, { body: { assetNums: ['8000001009'] } });
+    await sandbox.untilSpoiled(1, set);
+    await endLease();
+    await letGo();
+    isRefused(await set);
+    expect(await sandbox.journal('changePrivileges')).toEqual([]);
+  });
 });
 
 it('edits go on while Redis is away', async () => {

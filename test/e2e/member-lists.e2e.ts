@@ -12,6 +12,7 @@ const EMPLOYEES = 236;
 const HEADER = 'account,password,name,departmentId,remark,passwordMobile';
 
 interface Employee {
+  readonly id: string;
   readonly globalId: string;
   readonly enterpriseGlobalId: string;
   readonly userName: string;
@@ -330,9 +331,9 @@ describe('a platform that gives pages as asked', () => {
     expect(await asked()).toEqual(sizes);
   });
 
-  it('is asked no more often for an export', async () => {
+  it('is asked once more for the end of each page but the last for an export', async () => {
     expect(exportedIds(await exported())).toEqual(idsOf(all));
-    expect(await asked()).toEqual([200, 200]);
+    expect(await asked()).toEqual([200, 200, 1]);
     expect(await gaps()).toEqual([]);
     expect(await limitLives()).toEqual([]);
   });
@@ -353,6 +354,24 @@ describe('a platform that gives pages as asked', () => {
     const { status, isWhole, ...streamed } = await file;
     expect([status, isWhole]).toEqual([200, true]);
     const ids = exportedIds({ status, isWhole, ...streamed });
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(idsOf(await employees()).filter((id) => !ids.includes(id))).toEqual([]);
+  });
+
+  it('C31 loses a member and gets another one while their list is read: those who stay are all in the export', async () => {
+    await sandbox.control('PUT', '/profile', { maxPageSize: 50, largerPages: 'cut' });
+    // The one who joins is the last of the list, and the one who leaves is on its first page.
+    const [joining, leaving] = [all.at(-1)?.id, '70000'];
+    await sandbox.control('PATCH', `/state/employees/${joining}`, { deleted: true });
+    const action = { delayMs: 300 };
+    await sandbox.fault({ operation: 'listMembers', skip: 1, times: 1, phase: 'before', action });
+    const file = exported();
+    await sandbox.untilSpoiled(1, file);
+    await sandbox.control('PATCH', `/state/employees/${leaving}`, { deleted: true });
+    await sandbox.control('PATCH', `/state/employees/${joining}`, { deleted: false });
+    const streamed = await file;
+    expect([streamed.status, streamed.isWhole]).toEqual([200, true]);
+    const ids = exportedIds(streamed);
     expect(new Set(ids).size).toBe(ids.length);
     expect(idsOf(await employees()).filter((id) => !ids.includes(id))).toEqual([]);
   });

@@ -105,6 +105,19 @@ describe('an accepted deletion', () => {
     expect((await recordOf(gateway, body))['reason']).toBe('what it deletes is gone at the platform');
   });
 
+  it('ends too when a search that gets no list comes between the two', async () => {
+    quick.times = AGAIN.map((ms) => ms + 1_500);
+    const gateway = await gatewayOf();
+    const action = { httpStatus: 429, headers: { 'Retry-After': '1' } };
+    // The list is read when the order is sent, and by the first search.
+    await sandbox.fault({ operation: 'listAssets', skip: 2, times: 1, action });
+    const body = order([deletion()], { syncMode: 'async' });
+    expect((await place(gateway, body)).status).toBe(202);
+    await sandbox.advance(ASYNC_ORDER_MS);
+    await isFound(gateway, body);
+    expect(await attemptsOf(gateway)).toMatchObject({ failed: 1, gone_once: 1, settled: 1 });
+  });
+
   it.each<[string, object, (gateway: TestGateway, body: Body) => Promise<unknown>]>([
     [
       'was rejected',

@@ -31,11 +31,12 @@ import {
 import { dayOf, MAX_RECORD_BYTES, UseStore } from '../../src/budgets/state/use-store.ts';
 import { WindowStore } from '../../src/maintenance/state/window-store.ts';
 import { ReservationStore } from '../../src/tenancy/state/reservation-store.ts';
+import { OrderListStore } from '../../src/order-ledger/order-list-store.ts';
 import { WriteRecords } from '../../src/order-ledger/write-rows.ts';
 import { WriteStore } from '../../src/order-ledger/write-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
-import { change } from '../support/use-database.ts';
-import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
+import { change, openDatabase } from '../support/use-database.ts';
+import { emptyDatabase, engines } from '../support/database.ts';
 import { ledgerBegin, ledgerOrder } from '../support/ledger-order.ts';
 import { until } from '../support/redis.ts';
 import { RecordedLog, settings } from '../support/settings.ts';
@@ -605,6 +606,45 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     expect(await store.begin(newOrder({ alias: 'billing/key-2' }))).toMatchObject({ kind: 'begun' });
   });
 
+  it('a repeat gives its second name to a write without one, and takes none away', async () => {
+    const first = newOrder();
+    const again = (given: Partial<Begin>) => store.begin({ ...first, owner: randomUUID(), ...given });
+    const isTaken = async (alias: string) => (await store.begin(newOrder({ alias }))).kind === 'taken';
+    await store.begin(first);
+    await again({ alias: 'billing/other', fingerprints: ['of another payload'] });
+    expect(await isTaken('billing/other')).toBe(false);
+    for (const alias of ['billing/again', 'billing/again-2'])
+      expect(await again({ alias })).toMatchObject({ kind: 'there', same: true });
+    expect(await isTaken('billing/again')).toBe(true);
+    await store.move(byOwner(first, 'succeeded'));
+    expect(await again({ alias: 'billing/again' })).toMatchObject({ record: { state: 'succeeded' } });
+    expect(await isTaken('billing/again')).toBe(true);
+  });
+
+  it('a scheduled write keeps the second name of its repeat when it is sent', async () => {
+    const scheduled = newOrder(later(-1));
+    await store.begin(scheduled);
+    const alias = 'billing/of-a-repeat';
+    expect(await store.begin({ ...scheduled, owner: randomUUID(), alias })).toMatchObject({ kind: 'there' });
+    const { submittedAt: scheduledAt } = (await store.read(scheduled.name)) ?? {};
+    const due = { ...scheduled, owner: randomUUID(), notBefore: undefined, scheduledAt };
+    expect(await store.begin(due)).toMatchObject({ kind: 'begun' });
+    expect(await store.begin(newOrder({ alias }))).toEqual({ kind: 'taken' });
+  });
+
+  it('an order gets no second name from the record that it replaces', async () => {
+    const alias = 'billing/of-a-cancelled';
+    const scheduled = newOrder({ ...later(DAY_MS), alias });
+    await store.begin(scheduled);
+    const cancelled = { name: scheduled.name, by: 'caller', to: 'cancelled' } as const;
+    expect(await store.move(cancelled)).toMatchObject({ kind: 'moved' });
+    const { name } = scheduled;
+    expect(await store.begin(newOrder({ name, fingerprints: ['of another payload'] }))).toMatchObject({
+      kind: 'begun',
+    });
+    expect(await store.begin(newOrder({ alias }))).toMatchObject({ kind: 'begun' });
+  });
+
   it('the list has the orders that are asked for, newest first', async () => {
     const placed: [name: string, channel: string, enterprises: (string | null)[], state: State][] = [
       ['one', 'crm', ['ent-1'], 'succeeded'],
@@ -673,6 +713,47 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     await store.move({ name: orderName('crm', 'both'), by: 'operator', to: 'succeeded' });
     expect(await found({ states: ['in_doubt'], enterprise: 'ent-1' })).toBe('');
     expect(await found({ states: ['succeeded'], enterprise: 'ent-2' })).toBe('both other');
+  });
+
+  it('the list leaves out an order that changes while it is read: settled, or replaced by one of another enterprise', async () => {
+    const of = (enterpriseGlobalId: string) => [
+      { sequence: 1, orderType: 'new_buy' as const, enterpriseGlobalId },
+    ];
+    const named = (number: string, enterprise: string) =>
+      ({ caller: 'billing', order: ledgerOrder(number, { ordered: of(enterprise) }) }) as const;
+    const [kept, settled, replaced] = await Promise.all(
+      [1, 2, 3].map(() => {
+        const details = named(`SO-${++numbers}`, 'ent-1');
+        return inState('in_doubt', { details, name: orderName('crm', details.order.channelOrderId) });
+      }),
+    );
+    const changes = async () => {
+      await store.move({ name: String(settled?.name), by: 'operator', to: 'succeeded' });
+      const { name, details } = replaced as Begin;
+      await store.move({ name, by: 'operator', to: 'not_placed' });
+      const other = named(String(details.order?.channelOrderId), 'ent-2');
+      const again = { name, details: other, fingerprints: ['of another payload'] };
+      expect(await store.begin(newOrder(again))).toMatchObject({ kind: 'begun' });
+    };
+    let reads = 0;
+    const changing = {
+      read: async <R>(query: Query) => {
+        // After the total and the names.
+        if (++reads === 3) await changes();
+        return database.read<R>(query);
+      },
+    } as Database;
+    const query = { states: ['in_doubt', 'sending'], within: new Set(['ent-1']) } as const;
+    const { records } = partsFor(encryptionKeys);
+    const found: string[] = [];
+    const total = await new OrderListStore(changing).page(
+      query,
+      0,
+      10,
+      (row) => records.opened(row),
+      ({ name }) => found.push(name),
+    );
+    expect([reads, total, found]).toEqual([3, 1, [kept?.name]]);
   });
 
   describe('K41 a write with a key', () => {
@@ -768,6 +849,59 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     expect(await firstMove.promise).toEqual({ kind: 'missing' });
     await store.begin(given as Begin);
     await until('it is taken back', async () => (await store.read(name))?.state === 'not_sent');
+  });
+
+  describe('D57 a write whose begin was given up, at the end of the process', () => {
+    /** A write that the database has, and of which the process does not know that. */
+    async function givenUp() {
+      let given: Begin | undefined;
+      const away = () => Promise.reject(new DatabaseUnavailable('away'));
+      class Away extends PatientStore {
+        isAway = true;
+        override begin(write: Begin): Promise<Begun> {
+          given = write;
+          return away();
+        }
+        override move(move: Move): Promise<Moved> {
+          return this.isAway ? away() : super.move(move);
+        }
+      }
+      const { config, records } = partsFor(encryptionKeys);
+      const ledger = new Away(database, records);
+      const recorder = new WriteRecorder(
+        config,
+        ledger as WriteStore as ObservedOrderLedger,
+        log.log,
+        new Metrics(),
+      );
+      const { name, details } = newOrder();
+      const write = { name, details, payloadText: '{}', deadlineMs: MINUTE_MS, idempotencyKey: undefined };
+      await expect(recorder.begin(write)).rejects.toBeInstanceOf(DatabaseUnavailable);
+      await store.begin(given as Begin);
+      return { ledger, recorder, name };
+    }
+
+    it('is taken back before the end', async () => {
+      const { ledger, recorder, name } = await givenUp();
+      const ended = recorder.onApplicationShutdown();
+      ledger.isAway = false;
+      await ended;
+      expect((await store.read(name))?.state).toBe('not_sent');
+    });
+
+    it.each(['before', 'while'])(
+      'is named in the log once if the database stays away: the process gives up %s the end waits for it',
+      async (when) => {
+        const { recorder, name } = await givenUp();
+        const named = () =>
+          log.lines.filter(({ event, write }) => event === 'order-result-not-recorded' && write === name);
+        const ended = when === 'while' ? recorder.onApplicationShutdown() : undefined;
+        recorder.giveUp();
+        expect(named()).toMatchObject([{ found: 'not_sent', reason: 'shutdown' }]);
+        await (ended ?? recorder.onApplicationShutdown());
+        expect(named()).toHaveLength(1);
+      },
+    );
   });
 
   it('moves a record only from the state that the mover has seen', async () => {

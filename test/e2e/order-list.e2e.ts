@@ -3,13 +3,13 @@ import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { EventStore } from '../../src/events/log/event-store.ts';
 import { orderName } from '../../src/order-ledger/ledger-record.ts';
 import { newEncryptionKey } from '../support/canary.ts';
-import { openDatabase } from '../support/database.ts';
 import { askDatabase } from '../support/postgres.ts';
 import type { TestAnswer } from '../support/gateway.ts';
 import { ledgerOrder } from '../support/ledger-order.ts';
 import { until } from '../support/redis.ts';
 import { settings } from '../support/settings.ts';
 import { useStack } from '../support/stack.ts';
+import { openDatabase } from '../support/use-database.ts';
 
 /** Pages of orders from a store with many of them, and of a large feed: the cost of a page, and which orders it has. */
 
@@ -64,6 +64,11 @@ async function fill(count: number): Promise<void> {
     GROUP BY GROUPING SETS ((platform, state), (platform, channel, state), (platform, enterprise_group, channel, state))`);
   // As PostgreSQL does by itself, within a minute.
   await inDatabase('ANALYZE');
+  // The two statements before read every order. They must not count for a page.
+  await until(
+    'the rows that these statements read are reported',
+    async () => (await rowsRead()) >= 2 * count,
+  );
 }
 
 /** How many rows of orders and entries of their indexes PostgreSQL has read. Connections report it a second later, or a little more. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
 import { askDatabase } from '../support/postgres.ts';
@@ -96,6 +97,13 @@ describe('an order', () => {
     expect(await sends(sandbox)).toBe(1);
   });
 
+  it('has a record with the fields that README shows', async () => {
+    const [, shown = ''] =
+      /```json\n(\{\n {2}"channelCode".+?)```/s.exec(readFileSync('README.md', 'utf8')) ?? [];
+    const { body } = await place(gateway, orderOf(newNumber()));
+    expect(Object.keys(JSON.parse(shown) as object)).toEqual(Object.keys(body));
+  });
+
   it('K33 with another body under the same number is refused', async () => {
     const number = newNumber();
     await place(gateway, orderOf(number));
@@ -120,6 +128,27 @@ describe('an order', () => {
     const wrong = await place(gateway, orderOf(other), keyed('too short'));
     expect(wrong.status).toBe(400);
     expect(wrong.body['errors']).toMatchObject([{ parameter: 'Idempotency-Key' }]);
+    expect(await sends(sandbox)).toBe(1);
+  });
+
+  it('K34 has the key of a repeat too, if it was placed without one', async () => {
+    const [one, other] = [newNumber(), newNumber()];
+    const keyed = { headers: { 'idempotency-key': `key-${randomBytes(12).toString('hex')}` } };
+    expect((await place(gateway, orderOf(one))).status).toBe(201);
+    for (const again of [keyed, keyed, {}])
+      expect(isReplay(await place(gateway, orderOf(one), again))).toBe(true);
+    const taken = await place(gateway, orderOf(other), keyed);
+    expect([taken.status, taken.body['code']]).toEqual([422, 'idempotency-key-reused']);
+    expect(await sends(sandbox)).toBe(1);
+  });
+
+  it('K34 that is in doubt has the key of a repeat too', async () => {
+    const [one, other] = [newNumber(), newNumber()];
+    const keyed = { headers: { 'idempotency-key': `key-${randomBytes(12).toString('hex')}` } };
+    await inDoubt(sandbox, gateway, one);
+    expect((await gateway.post(ORDERS, orderOf(one), keyed)).body['code']).toBe('outcome-unknown');
+    const taken = await place(gateway, orderOf(other), keyed);
+    expect([taken.status, taken.body['code']]).toEqual([422, 'idempotency-key-reused']);
     expect(await sends(sandbox)).toBe(1);
   });
 
@@ -186,6 +215,32 @@ describe('an order', () => {
     expect([repeated.status, isReplay(repeated)]).toEqual([201, true]);
     expect(repeated.body).toEqual(settled.body);
     expect(await sends(sandbox)).toBe(1);
+  });
+
+  it('K73 whose settlement is repeated is not shown any more to a caller who has lost its enterprise', async () => {
+    const number = newNumber();
+    await inDoubt(sandbox, gateway, number);
+    const options = {
+      key: gateway.keys['crm'] as string,
+      headers: { 'idempotency-key': `settles-${number}-${'k'.repeat(16)}` },
+    };
+    const settles = () => settle(gateway, number, { as: 'succeeded' }, options);
+    const grant = async (enterprises: string[]) => {
+      const reloaded = gateway.logged('callers-reloaded');
+      const entry = gateway.callers.find(({ name }) => name === 'crm') as { enterprises: string[] };
+      entry.enterprises = enterprises;
+      gateway.writeCallers();
+      await reloaded;
+    };
+    const first = await settles();
+    expect(first.status).toBe(200);
+    await grant(['ent-meridian']);
+    const refused = await settles();
+    expect([refused.status, refused.body['code'], refused.text.includes(number)]).toEqual([
+      ...[403, 'forbidden', false],
+    ]);
+    await grant(['*']);
+    expect(await settles()).toMatchObject({ status: 200, body: first.body });
   });
 
   it('K32 submitted 200 times at once is placed once', async () => {

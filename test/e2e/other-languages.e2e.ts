@@ -1,4 +1,5 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -269,6 +270,29 @@ describe.each(languages.filter(({ notRun }) => notRun === undefined))(
           'license-order.succeeded crm/SO-1',
         ]);
         expect(output).toMatch(/^webhook\.test /m);
+      } finally {
+        const gone = once(child, 'exit');
+        child.kill();
+        await gone;
+      }
+    });
+
+    it('accept no webhook while their secret is empty', async () => {
+      const [tool = '', ...values] = command('receiver');
+      const child = spawn(tool, values, { cwd: own, env: { ...environment(), WEBHOOK_SECRET: 'whsec_' } });
+      try {
+        const address = `http://127.0.0.1:${port}/`;
+        await until('the receiver listens', () => fetch(address).then(Boolean));
+        const timestamp = String(Math.floor(Date.now() / 1_000));
+        const event = JSON.stringify({ id: '1', type: 'license-order.succeeded' });
+        const signature = createHmac('sha256', '').update(`1.${timestamp}.${event}`).digest('base64');
+        const headers = {
+          ...{ 'webhook-id': '1', 'webhook-timestamp': timestamp },
+          'webhook-signature': `v1,${signature}`,
+        };
+        const sent = fetch(address, { method: 'POST', body: event, headers });
+        // A receiver may also fail with a key that its library refuses.
+        expect(await sent.then(({ status }) => status >= 400).catch(() => true)).toBe(true);
       } finally {
         const gone = once(child, 'exit');
         child.kill();

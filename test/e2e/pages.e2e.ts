@@ -55,6 +55,11 @@ describe('a list that the platform returns whole', () => {
       expect(link).toContain(`<${HARBOUR}/assets?pageSize=2&page=${page}&lentLock=false>; rel="${relation}"`);
   });
 
+  it('can be read by a client where a long filter is in its links', async () => {
+    const { status, headers } = await gateway.get(`${HARBOUR}/assets?extendCode=${'a'.repeat(8_000)}`);
+    expect([status, headers.get('link')]).toEqual([200, null]);
+  });
+
   it('has an Age since the call to the platform, also on a page that is requested for the first time', async () => {
     const first = await gateway.get(`${HARBOUR}/assets`);
     expect(first.headers.get('age')).toBeNull();
@@ -141,6 +146,17 @@ describe('one asset', () => {
 });
 
 describe('HEAD', () => {
+  it.each([`${HARBOUR}/assets`, '/openapi.json', '/docs'])(
+    'of %s that is not modified tells no length but that of GET',
+    async (path) => {
+      const { headers } = await gateway.get(path);
+      const known = { headers: { 'if-none-match': headers.get('etag') ?? '' } };
+      const head = await gateway.request('HEAD', path, known);
+      expect(head.status).toBe(304);
+      expect([null, headers.get('content-length')]).toContain(head.headers.get('content-length'));
+    },
+  );
+
   it('of every read has the status and headers of GET, and no body', async () => {
     const reads = routes.filter(
       ({ method, template }) => method === 'GET' && !/\{(slug|channelOrderId)\}/.test(template),

@@ -20,6 +20,14 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(Object.values(proxies).map((proxy) => proxy.stop())));
 
+function importMember(way: string, account: string): Promise<Response> {
+  return fetch(`${proxies[way]?.url}/licensing/v1/enterprises/ent-harbour/member-imports`, {
+    method: 'POST',
+    headers: { 'x-api-key': gateway.key, 'content-type': 'text/csv' },
+    body: `account,password,name\r\n${account},${newSecret('m')},Under\r\n`,
+  });
+}
+
 describe.each(WAYS)('K66 the gateway under a path that the proxy %s', (way) => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch((proxies[way]?.url ?? '') + path, { headers: { 'x-api-key': gateway.key, ...headers } });
@@ -30,12 +38,7 @@ describe.each(WAYS)('K66 the gateway under a path that the proxy %s', (way) => {
     expect(next).toBe('/licensing/v1/enterprises/ent-harbour/assets?pageSize=2&page=2');
     expect((await get(next)).status).toBe(200);
 
-    const imports = '/licensing/v1/enterprises/ent-harbour/member-imports';
-    const accepted = await fetch((proxies[way]?.url ?? '') + imports, {
-      method: 'POST',
-      headers: { 'x-api-key': gateway.key, 'content-type': 'text/csv' },
-      body: `account,password,name\r\nunder${way.length},${newSecret('m')},Under\r\n`,
-    });
+    const accepted = await importMember(way, `under${way.length}`);
     const location = accepted.headers.get('location') ?? '';
     expect([accepted.status, location]).toEqual([202, expect.stringMatching(/^\/licensing\/v1\/jobs\/\w/)]);
     expect((await get(location)).status).toBe(200);
@@ -80,4 +83,28 @@ it('K66 the API page calls through the proxy', async () => {
   await caller.getByRole('button', { name: 'Execute' }).click();
   const explanation = caller.getByRole('link', { name: 'What unauthenticated means' });
   expect(await explanation.getAttribute('href')).toBe('/licensing/problems/unauthenticated');
+});
+
+it('K66 the API page takes a value from another operation, and shows the problems of an operation, through the proxy', async () => {
+  const [way] = WAYS;
+  expect((await importMember(way, 'supplied')).status).toBe(202);
+  const { url = '' } = proxies[way] ?? {};
+  await visit.open(`${url}/licensing/docs`);
+  const { page } = visit;
+  const called: string[] = [];
+  page.on('request', (request) => called.push(new URL(request.url()).pathname));
+  await page.locator('#authorize').click();
+  await page.locator('#credential').fill(gateway.key);
+  await page.locator('#form').getByRole('button', { name: 'Authorize' }).click();
+  await page.getByText('Authorized: ').waitFor();
+  const job = page.locator('.opblock[id$="-getJob"]');
+  await job.locator('.opblock-summary-control').click();
+  const problem = job.getByRole('link', { name: 'job-not-found' });
+  expect(await problem.getAttribute('href')).toBe('/licensing/problems/job-not-found');
+  await job.getByRole('button', { name: 'Execute' }).click();
+  const table = job.locator('.live-responses-table');
+  await table.waitFor();
+  expect(await table.locator('.response-col_status').last().innerText()).toBe('200');
+  expect(called).toContain('/licensing/v1/jobs');
+  expect(called.filter((path) => !path.startsWith('/licensing/'))).toEqual([]);
 });

@@ -112,6 +112,18 @@ describe('the reconciliation of an order', () => {
     expect(await callsOf('listAssets')).toBeGreaterThan(3);
   });
 
+  it('U35 an attempt goes on after the wait with the asset that it had reached', async () => {
+    quick.times = [1, 3_600_000];
+    const gateway = await newGateway();
+    const action = { httpStatus: 429, headers: { 'Retry-After': '1' } };
+    await sandbox.fault({ operation: 'listAssetProducts', skip: 3, times: 2, action });
+    await isFound(gateway, await lose(gateway, 'after'));
+    const asked = (await sandbox.journal('listAssetProducts')).map(({ path }) => path);
+    expect(new Set(asked).size).toBeGreaterThan(4);
+    expect(asked).toHaveLength(new Set(asked).size + 2);
+    expect(await attemptsOf(gateway)).toMatchObject({ failed: 2, settled: 1 });
+  });
+
   it('finds it at the platform, with the licence order that it became, and its caller gets the lost result', async () => {
     const gateway = await newGateway();
     const body = await lose(gateway, 'after', purchaseOf([3]));
@@ -168,6 +180,8 @@ describe('the reconciliation of an order', () => {
     const before = await notFound(gateway);
     await until('it was looked for twice', async () => (await notFound(gateway)) >= before + 2);
     expect(await stateOf(gateway, body)).toBe('in_doubt');
+    const assets = await onceServed(() => gateway.get(`${at(body)}/assets`));
+    expect([assets.status, assets.body['items']]).toEqual([200, []]);
   });
 
   it("U33 finds it when the platform's clock is a little behind", async () => {
@@ -316,6 +330,14 @@ describe('the reconciliation of an order', () => {
     expect(await sandbox.spoiled()).toBe(2);
   });
 
+  it('finds it although the id of another asset cannot be in a path', async () => {
+    const gateway = await newGateway();
+    const odd = { pointer: '/data/0/id', value: 'ast/1' };
+    await sandbox.fault({ operation: 'listAssets', action: { odd } });
+    await isFound(gateway, await lose(gateway, 'after'));
+    expect(await callsOf('batchOrder')).toBe(1);
+  });
+
   it('O12 finds an order also days after it was sent', async () => {
     quick.times = [60_000, ...againAfter(3 * 24 * HOUR_MS)];
     const url = await postgresUrl();
@@ -397,6 +419,30 @@ describe('the reconciliation of an order', () => {
     expect(times.filter((time) => time > stopped && time < end)).toEqual([]);
     await until('the attempt is counted', async () => (await attemptsOf(gateway))['settled'] === 1);
     expect(await attemptsOf(gateway)).toEqual({ settled: 1 });
+  });
+
+  it('asks for no further customer of the order when an operator stops everything', async () => {
+    quick.times = [1, HOUR_MS];
+    const gateway = await newGateway();
+    await sandbox.fault({ operation: 'queryCustomers', times: 1, action: { delayMs: 3_000 } });
+    const [item] = purchaseOf([1]).items;
+    const items = ['cus-harbour-default', 'cus-harbour-yard'].map((customerId, index) => ({
+      ...item,
+      ...{ sequence: index + 1, customer: { customerId } },
+    }));
+    const accepted = await onceServed(() =>
+      gateway.post(ORDERS, purchaseOf([1], { syncMode: 'async', items })),
+    );
+    expect(accepted.status).toBe(202);
+    const asked = () => sandbox.journal('queryCustomers');
+    await until('a customer is looked for', async () => (await asked()).length > 0);
+    const end = Date.now() + 5_000;
+    const stop = { stops: 'all', until: new Date(end).toISOString(), reason: 'the platform is updated' };
+    expect((await gateway.request('PUT', '/v1/maintenance', { body: stop })).status).toBe(200);
+    const stopped = Date.now();
+    await until('both are looked for afterwards', async () => (await asked()).length > 2);
+    const times = (await asked()).map(({ at: time }) => Date.parse(time));
+    expect(times.filter((time) => time > stopped && time < end)).toEqual([]);
   });
 });
 

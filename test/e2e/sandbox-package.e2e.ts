@@ -244,7 +244,7 @@ describe('what cannot be started', () => {
       ['--state /nowhere cannot be read (ENOENT).', ['--state', '/nowhere']],
       [`--profile ${unknown}: /readings/pages is not a field; known: `, ['--profile', unknown]],
       [
-        'The gateway needs two small files in /nowhere, which cannot be written to (ENOENT)',
+        'The gateway needs three small files in /nowhere, which cannot be written to (ENOENT)',
         [],
         { TMPDIR: '/nowhere' },
       ],
@@ -281,7 +281,9 @@ it.each([
   const code = [...readme.matchAll(/```js\n([^]*?)```/g)].map(([, block = '']) => block);
   const own = join(project, name);
   mkdirSync(own);
-  const sample = code.find((block) => block.includes(`'${library}'`)) ?? '';
+  expect(code).toHaveLength(1);
+  const sample = code.join('').replace("from 'vitest'; // or '@jest/globals'", `from '${library}';`);
+  expect(sample).toContain(`from '${library}';\n`);
   // On a slow machine the start takes longer than these libraries give a test or a hook.
   expect(sample).toMatch(/^const gateway = await startGateway\(\);[^]*\n\}, 30_000\);\n$/m);
   writeFileSync(join(own, 'harbour.test.js'), sample);

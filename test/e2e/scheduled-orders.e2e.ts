@@ -418,6 +418,16 @@ describe('at the time of an order its caller is looked at again:', () => {
 });
 
 describe('a deletion is looked at again before it is sent:', () => {
+  const endOf = async (of: string) => {
+    await until('it has ended', async () => !['scheduled', 'sending'].includes(String(await stateOf(of))));
+    const { state, reason } = await read(of);
+    return [state, reason];
+  };
+  const ofProduct = (productUri: string, more: object) => ({
+    ...{ orderType: 'delete_product', licenseType: 'softkey', customer: deletionOfAsset.customer, ...more },
+    assets: [{ assetNums: ['8000001001'], products: [{ productUri }] }],
+  });
+
   it('sent where it takes away what it would have', async () => {
     const of = number();
     expect((await gateway.post(ORDERS, soon(of, { items: [deletionOfAsset] }))).status).toBe(202);
@@ -429,12 +439,7 @@ describe('a deletion is looked at again before it is sent:', () => {
     const of = number();
     expect((await gateway.post(ORDERS, soon(of, { items: [deletionOfAsset] }))).status).toBe(202);
     await sandbox.fault({ operation: 'listAssets', times: 1, action: { raw: { text: '{"code":0}' } } });
-    await until('it has ended', async () => !['scheduled', 'sending'].includes(String(await stateOf(of))));
-    expect([await stateOf(of), (await read(of))['reason'], await sandbox.spoiled()]).toEqual([
-      'succeeded',
-      null,
-      1,
-    ]);
+    expect([...(await endOf(of)), await sandbox.spoiled()]).toEqual(['succeeded', null, 1]);
   });
 
   it('sent also where what it takes away could not be read when it was accepted', async () => {
@@ -505,6 +510,61 @@ describe('a deletion is looked at again before it is sent:', () => {
     expect((await gateway.post(ORDERS, body)).status).toBe(202);
     await becomes(of, 'succeeded');
     expect(await sandbox.journal('listAssets')).toEqual([]);
+  });
+
+  it.each<[string, object[], object, RegExp]>([
+    [
+      'takes another instance of the product too',
+      [ofProduct('draft.view', { allOrders: true })],
+      { assetId: 'ast-1001', productUri: 'draft.view', limitConcurrent: 50 },
+      /draft\.view.* and would take away .*draft\.view.*50 nodes.* now$/,
+    ],
+    ['takes more nodes', [deletionOfAsset], { limitConcurrent: 77 }, /3 nodes.* and would .*77 nodes.* now$/],
+    [
+      'takes what ends later',
+      [deletionOfAsset],
+      { limitEndTime: '2099-06-30T00:00:00.000Z' },
+      / and would take away .*2099-06-30.* now$/,
+    ],
+  ])('rejected where it now %s', async (_, items, change, reason) => {
+    const of = number();
+    const row = '/state/products/prd-1009-1';
+    await sandbox.control('PATCH', row, { limitEndTime: '2098-12-31T00:00:00.000Z' });
+    expect((await gateway.post(ORDERS, soon(of, { items }))).status).toBe(202);
+    await sandbox.control('PATCH', row, change);
+    expect(await endOf(of)).toEqual(['rejected', expect.stringMatching(reason)]);
+    expect(await sent(of)).toBe(0);
+  });
+
+  it('sent also where a node of it is lent by now', async () => {
+    const of = number();
+    expect((await gateway.post(ORDERS, soon(of, { items: [deletionOfAsset] }))).status).toBe(202);
+    await sandbox.control('PATCH', '/state/assets/ast-1009', { lentInto: 'ast-1006' });
+    expect(await endOf(of)).toEqual(['succeeded', null]);
+  });
+
+  it('sent also where the only node of one of its instances is lent by now', async () => {
+    const of = number();
+    const bought = { assetId: 'ast-1009', licenseOrderId: 'lic-1009', limitConcurrent: 1 };
+    for (const row of ['prd-1009-1', 'prd-1010-1'])
+      await sandbox.control('PATCH', `/state/products/${row}`, bought);
+    expect((await gateway.post(ORDERS, soon(of, { items: [deletionOfAsset] }))).status).toBe(202);
+    await sandbox.control('PATCH', '/state/assets/ast-1009', { lentInto: 'ast-1006' });
+    expect(await endOf(of)).toEqual(['succeeded', null]);
+  });
+
+  it('rejected where two items together would now take the last products of an asset', async () => {
+    const of = number();
+    const third = (assetId: string) =>
+      sandbox.control('PATCH', '/state/products/prd-1009-1', { assetId, productUri: 'draft.other' });
+    await third('ast-1001');
+    const source = { srcLicenseOrderId: 'lic-5001' };
+    const items = [ofProduct('draft.pro', source), ofProduct('draft.view', source)];
+    expect((await gateway.post(ORDERS, soon(of, { items }))).status).toBe(202);
+    await third('ast-1009');
+    const reason = / and would take away .*asset-removed 8000001001.* now$/;
+    expect(await endOf(of)).toEqual(['rejected', expect.stringMatching(reason)]);
+    expect(await sent(of)).toBe(0);
   });
 
   it('where its effects have changed, it is rejected with both lists, or sent all the same if the order says so', async () => {

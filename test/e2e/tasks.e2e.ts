@@ -103,6 +103,21 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
     expect(await database().step(renew, { ...second, leaseMs: LONG_MS })).toBe(false);
   });
 
+  it('A lease that ends later than any lease can, because the clock has stepped back, has ended', async () => {
+    const kind = newKind();
+    await addAll(kind, ['task']);
+    await takenOne(kind);
+    expect(await taken(kind, 1)).toEqual([]);
+    await change(
+      sql`UPDATE tasks SET lease_until = lease_until + :ms WHERE platform = :platform AND kind = :kind`.with({
+        kind,
+        ms: 24 * 3_600_000,
+      }),
+    );
+    expect(await taken(kind, 1)).toMatchObject([{ name: 'task' }]);
+    expect(await taken(kind, 1)).toEqual([]);
+  });
+
   it('A task that is added while it is held runs once more', async () => {
     const kind = newKind();
     await addAll(kind, ['done', 'later']);

@@ -8,9 +8,9 @@ import { newDelivery } from '../../src/webhooks/delivery/delivery-rules.ts';
 import type { Delivery, StoredWebhook, Webhook } from '../../src/webhooks/store/webhook-record.ts';
 import { WebhookStore } from '../../src/webhooks/store/webhook-store.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
-import { engines, largestRead, MAX_OF_READ } from '../support/database.ts';
+import { engines } from '../support/database.ts';
 import { settings } from '../support/settings.ts';
-import { useDatabase } from '../support/use-database.ts';
+import { largestRead, MAX_OF_READ, useDatabase } from '../support/use-database.ts';
 
 const MAX_OF_CALLER = 3;
 const { encryptionKeys } = settings({ ENCRYPTION_KEYS: newEncryptionKey() }).redis;
@@ -107,7 +107,7 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
     const { webhookId } = webhook;
     const progress = { ...progressAt(7), pending: 0 };
     const stored = { webhook, version: 1, progress };
-    expect(await other.read(webhookId)).toEqual(stored);
+    expect(await other.read(webhookId)).toEqual({ ...stored, now: expect.any(Function) });
     expect(await other.all()).toContainEqual(stored);
     expect((await other.places()).get(webhookId)).toEqual({ ...progress, version: 1, isHeld: false });
     const rows = await database().read<object>(sql`SELECT * FROM webhooks WHERE platform = :platform`.with());
@@ -124,11 +124,12 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
     const webhookId = await added();
     const task = await called(webhookId);
     expect((await other.places()).get(webhookId)?.isHeld).toBe(true);
-    expect(await keep(store, task, 3, { 1: waits(), 2: waits('job-1'), 3: delivered })).toBe(true);
+    const triedOften = { ...waits('job-1'), attempts: 8 };
+    expect(await keep(store, task, 3, { 1: waits(), 2: triedOften, 3: delivered })).toBe(true);
     expect((await other.read(webhookId))?.progress).toEqual({ ...progressAt(3), pending: 2 });
     expect([...(await other.waiting(webhookId))]).toEqual([
       [cursorOf(1), waits()],
-      [cursorOf(2), waits('job-1')],
+      [cursorOf(2), triedOften],
     ]);
     expect(await keep(store, task, 3, { 1: undefined, 2: failed })).toBe(true);
     expect([...(await all(webhookId))]).toEqual([
@@ -219,7 +220,7 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
     const found = await all(webhookId);
     const again = { ...waits(), nextAttemptAt: expect.any(Number) };
     expect([1, 2, 3].map((number) => found.get(cursorOf(number)))).toEqual([
-      { ...again, lastStatus: 500, lastError: 'status-500' },
+      { ...again, lastStatus: 500, lastError: 'status-500', lastAttemptAt: 9 },
       again,
       delivered,
     ]);
@@ -236,12 +237,36 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
     expect([...(await store.waiting(webhookId))]).toEqual([
       [
         cursorOf(1),
-        { ...waits(), lastStatus: 500, lastError: 'status-500', nextAttemptAt: expect.any(Number) },
+        {
+          ...{ ...waits(), lastStatus: 500, lastError: 'status-500', lastAttemptAt: 9 },
+          nextAttemptAt: expect.any(Number),
+        },
       ],
     ]);
+    expect(await store.lastAttemptAt(webhookId)).toBe(9);
     expect([await store.delivery(webhookId, cursorOf(8)), await pendingOf(webhookId)]).toEqual([
       ...[undefined, 1],
     ]);
+    await ended(task);
+    await ended(await taken(webhookId));
+  });
+
+  it('An event that is sent again while an attempt runs is begun anew, unless that attempt delivers it', async () => {
+    const webhookId = await added();
+    const task = await called(webhookId);
+    const tried = { ...failed, state: 'pending' as const, attempts: 8, nextAttemptAt: 1 };
+    await keep(store, task, 2, { 1: tried, 2: tried });
+    for (const number of [1, 2]) await other.redeliver(webhookId, cursorOf(number));
+    const taken204 = { ...delivered, attempts: 9 };
+    expect(await keep(store, task, undefined, { 1: failed, 2: taken204 })).toBe(true);
+    const found = await all(webhookId);
+    expect(found.get(cursorOf(1))).toMatchObject({ state: 'pending', attempts: 0 });
+    expect(found.get(cursorOf(2))).toMatchObject({ state: 'delivered' });
+    expect(await pendingOf(webhookId)).toBe(1);
+    // The attempt after that counts.
+    const first = { ...failed, state: 'pending' as const, attempts: 1, nextAttemptAt: 7 };
+    await keep(store, task, undefined, { 1: first });
+    expect((await all(webhookId)).get(cursorOf(1))).toEqual(first);
     await ended(task);
     await ended(await taken(webhookId));
   });

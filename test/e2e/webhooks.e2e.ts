@@ -710,6 +710,36 @@ describe('several gateways on one database', () => {
     expect(hook.taken.toSorted()).toEqual(await events(fleet, 1));
   });
 
+  it('P15 the clock of one is four days ahead: its deliveries are due, and signed, by the clock of the database', async () => {
+    const fleet = ended(await Fleet.start(sandbox, 1, { environment: on, how: { disturbed: true } }));
+    const signatures: string[] = [];
+    const server = createServer((request, response) => {
+      request.resume();
+      signatures.push(String(request.headers['webhook-signature']));
+      if (signatures.length > 1) response.writeHead(204).end();
+      else response.writeHead(429, { 'retry-after': '1' }).end();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    atEnd(() => server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    const path = `${WEBHOOKS}/${await webhook(fleet, url)}`;
+    expect((await fleet.request('POST', 0, `${path}/secret`)).status).toBe(200);
+    await fleet.gateways[0]?.disturb({ clock: 96 * HOUR_MS });
+    await place(fleet, 0);
+    const delivery = async () => {
+      const { body } = await fleet.get(0, `${path}/deliveries`);
+      return (body['items'] as Record<string, string | null>[])[0] ?? {};
+    };
+    const isNear = (time: unknown) =>
+      expect(Math.abs(Date.parse(String(time)) - Date.now())).toBeLessThan(HOUR_MS);
+    await until('it is refused', async () => (await delivery())['lastAttemptAt'] != null);
+    isNear((await delivery())['lastAttemptAt']);
+    await until('it is delivered', async () => (await delivery())['state'] === 'delivered');
+    isNear((await fleet.get(0, path)).body['lastDeliveredAt']);
+    // The current secret, and the former one, which signs for a day.
+    expect(signatures.map((each) => each.split(' ').length)).toEqual([2, 2]);
+  });
+
   it('each event is sent once, whichever of them places the orders', async () => {
     const fleet = ended(await Fleet.start(sandbox, 2, { environment: on }));
     const hooks = [await receiver(), await receiver()] as const;

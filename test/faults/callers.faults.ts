@@ -210,9 +210,9 @@ describe("a caller's rate limit", () => {
       await ask('five', '/v1/enterprises/ent-meridian/assets'),
       await ask('five', `${ASSETS}?nonsense=1`),
       await ask('five', '/v1/nothing'),
-      await gateway.post('/v1/license-orders', '{', { key }),
+      await gateway.post('/v1/license-orders', 'x'.repeat(1_048_577), { key }),
     ];
-    expect(answers.map(({ status }) => status)).toEqual([200, 403, 400, 404, 400]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 403, 400, 404, 413]);
     for (const [index, answer] of answers.entries()) {
       const { policy, left, ends } = standing(answer);
       expect({ policy, left }).toEqual({ policy: '"default";q=5;w=3600', left: 4 - index });

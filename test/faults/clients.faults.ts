@@ -629,6 +629,8 @@ it('K35 text that makes regular expressions slow is refused in milliseconds', as
       ofOrder({
         customer: { address: `${'a\u0301\u0323'.repeat(60_000)}${'\u0301\u0323'.repeat(60_000)}\0` },
       }),
+    'a number of zeros': () =>
+      gateway.post('/v1/asset-num-reservations', `{"size":1${'0'.repeat(300_000)}1}`),
     'a duration': () => ofOrder({ assets: [{ products: [duration] }] }),
     'a time': () => ofOrder({ assets: [{ endsAt: `2026-${'0'.repeat(100_000)}`, products: [{}] }] }),
     'a path and a query': () => gateway.get(path),

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
 import { Client } from 'pg';
@@ -16,7 +16,7 @@ import { WriteRecords } from '../../src/order-ledger/write-rows.ts';
 import { WriteStore } from '../../src/order-ledger/write-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { makeCertificates } from '../support/certificates.ts';
-import { databaseInit, emptyDatabase, openDatabase } from '../support/database.ts';
+import { databaseInit, emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import { Blackhole, FaultProxy } from '../support/fault-proxy.ts';
 import { ledgerBegin } from '../support/ledger-order.ts';
@@ -33,6 +33,7 @@ import {
 import { freePort, serverFolder, until } from '../support/redis.ts';
 import { begin, EVENTS_AFTER, install, move, type SampleOrder } from '../support/sample-store.ts';
 import { RecordedLog, settings } from '../support/settings.ts';
+import { openDatabase } from '../support/use-database.ts';
 
 const { ended, atEnd } = endings();
 
@@ -623,14 +624,20 @@ describe('a server of PostgreSQL', () => {
 });
 
 describe('a file of SQLite', () => {
-  it('D15 It is deleted while the gateway runs: orders stop, since what is in it is lost with the process', async () => {
+  it('D15 It is deleted while the gateway runs: nothing is written any more, since it would be lost with the process', async () => {
     const path = await newFile();
     const { database } = await installed(`sqlite:${path}`);
-    expect(await database.step(begin, order())).toBe('begun');
-    rmSync(path);
+    const begun = order();
+    expect(await database.step(begin, begun)).toBe('begun');
+    renameSync(path, `${path}.away`);
     await isDown(database, 'settings');
     expect(database.trust.trouble.reason).toContain('deleted or replaced');
     await expect(database.step(begin, order())).rejects.toMatchObject({ reason: 'stopped' });
+    await expect(database.step(move, moved(begun))).rejects.toMatchObject({ reason: 'stopped' });
+    expect(await database.read(sql`SELECT 1 AS one`.with())).toEqual([{ one: 1 }]);
+    renameSync(`${path}.away`, path);
+    await isUp(database);
+    await database.step(move, moved(begun));
   });
 
   it('D16 A copy was put back, or the file is gone after a restart: orders stop until an operator confirms, who is told what is missing', async () => {
@@ -676,6 +683,22 @@ describe('a file of SQLite', () => {
     expect(await begun).toBe('begun');
     expect(await told).toBeGreaterThanOrEqual(freedAt);
     await gone;
+  });
+
+  it('D18 Another process keeps its lock: orders stop until it frees the lock, and one line says so', async () => {
+    const path = await newFile();
+    const { database, log } = await installed(`sqlite:${path}`);
+    const holder = spawn(process.execPath, ['-e', HOLD, path], { stdio: ['pipe', 'pipe', 'inherit'] });
+    await once(holder.stdout, 'data');
+    await isDown(database, 'away');
+    const seen = new Set<string>();
+    const watching = setInterval(() => seen.add(database.trust.status), 1);
+    for (let checks = 0; checks < 2; checks++) await database.trust.check();
+    clearInterval(watching);
+    expect([...seen]).toEqual(['down']);
+    expect(log.lines.filter(({ event }) => event === 'database-away')).toHaveLength(1);
+    holder.stdin.end();
+    await isUp(database);
   });
 
   it('Its thread fails: what it was doing is unknown, and the next steps run in another thread, also one that comes before the end of the first', async () => {
@@ -744,6 +767,22 @@ describe('a file of SQLite', () => {
         return path;
       },
       /damaged, or no database of SQLite: restore a backup/,
+    ],
+    ['that is a folder', async () => dirname(await newFile()), /is no file: name one in a folder/],
+    ['that is a device', async () => '/dev/null', /is no file: name one in a folder/],
+    [
+      'that cannot be made',
+      async () => {
+        const path = await newFile();
+        symlinkSync(join(path, 'absent', 'gateway.db'), path);
+        return path;
+      },
+      /cannot be made or opened/,
+    ],
+    [
+      'whose name is too long',
+      async () => `${await newFile()}${'x'.repeat(300)}`,
+      /cannot be made or opened/,
     ],
   ])('D20 The start is refused in one sentence for a file %s', async (_, pathOf, sentence) => {
     const path = await pathOf();

@@ -206,7 +206,7 @@ it('K56 an order whose outcome is unknown: the response says what not to do, and
 });
 
 describe('K57 cells that begin like a formula', () => {
-  const FORMULAS = ['=1+1', '+49', '-5', '@SUM(A1)', 'a=b', '="x",1'];
+  const FORMULAS = ['=1+1', '+49', '-5', '@SUM(A1)', 'a=b', '="x",1', '＝1', 'a;=1', 'a\n=1'];
   const file = [
     'account,password,name,remark',
     ...FORMULAS.map((remark, index) => `cell${index},first-login-1,Cell,"${remark.replaceAll('"', '""')}"`),
@@ -225,10 +225,10 @@ describe('K57 cells that begin like a formula', () => {
     expect(made.status).toBe(202);
     const job = made.headers.get('location') ?? '';
     await until('the job has ended', async () => (await get(job)).body['state'] === 'succeeded');
-    const exact = ['=1+1', '+49', '-5', '@SUM(A1)', 'a=b', '"=""x"",1"'];
+    const exact = ['=1+1', '+49', '-5', '@SUM(A1)', 'a=b', '"=""x"",1"', '＝1', 'a;=1', '"a\n=1"'];
     expect((await remarks('')).toSorted()).toEqual(exact.toSorted());
     expect((await remarks('&cells=exact')).toSorted()).toEqual(exact.toSorted());
-    const asText = ["'=1+1", "'+49", "'-5", "'@SUM(A1)", 'a=b', `"'=""x"",1"`];
+    const asText = ["'=1+1", "'+49", "'-5", "'@SUM(A1)", 'a=b', `"'=""x"",1"`, "'＝1", "a;'=1", `"a\n'=1"`];
     expect((await remarks('&cells=text')).toSorted()).toEqual(asText.toSorted());
     const rows = [await get(`${job}/rows`), await get(`${job}/rows?cells=text`)];
     expect(rows.map(({ status }) => status)).toEqual([200, 200]);

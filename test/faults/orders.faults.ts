@@ -264,6 +264,21 @@ describe('a process', () => {
     for (const gateway of fleet.gateways) await gateway.disturb({ clock: 0 });
   });
 
+  it('P15 the clocks of all are an hour behind that of the database: an order in doubt is found at its time', async () => {
+    for (const gateway of fleet.gateways) await gateway.disturb({ clock: -HOUR_MS });
+    const action = { reset: 'before-headers' };
+    await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action });
+    const number = newNumber();
+    const order = orderOf(number);
+    const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+    const items = order.items.map((item) => ({ ...item, customer }));
+    const sent = await onceServed(() => one.post('/v1/license-orders', { ...order, items }));
+    expect(sent.status).toBe(502);
+    await becomes(other, number, 'succeeded');
+    expect(await commitsOf(number)).toBe(1);
+    for (const gateway of fleet.gateways) await gateway.disturb({ clock: 0 });
+  });
+
   it('P9 paused past its lease: it then records the result it has, and sends nothing', async () => {
     await delay(1_000);
     const number = newNumber();

@@ -1,16 +1,24 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import examples from '../../src/operation/openapi/examples.json' with { type: 'json' };
-import { newApiKey, newEncryptionKey } from '../support/canary.ts';
+import { newApiKey, newEncryptionKey, newSecret } from '../support/canary.ts';
 import { hasContainers, newContainer } from '../support/container.ts';
-import { type GatewayProcess, START_SCRIPT, startGatewayProcess } from '../support/gateway-process.ts';
+import { emptyDatabase } from '../support/database.ts';
+import { Fleet } from '../support/fleet.ts';
+import {
+  type GatewayProcess,
+  START_SCRIPT,
+  startGatewayProcess,
+  withEndTimers,
+} from '../support/gateway-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { deletionOfAsset, orderOf } from '../support/order-body.ts';
 import { freePort, startRedis, until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
 
@@ -116,12 +124,6 @@ async function slowCalls(gateway: TestGateway, action: object): Promise<Promise<
 const statusesOf = async (calls: Promise<TestAnswer>[]) =>
   (await Promise.all(calls)).map(({ status }) => status);
 
-/** The options of Node with which the timers of the end of a process are `change` of themselves, an expression of `ms`. */
-const withEndTimers = (change: string) =>
-  `--import data:text/javascript,${encodeURIComponent(
-    `const set=globalThis.setTimeout;globalThis.setTimeout=(f,ms,...a)=>set(f,${change},...a)`,
-  )}`;
-
 describe('npm start', () => {
   describe('P3 with a second and a third signal', () => {
     it('P1 ended by SIGTERM under 200 requests a second: not ready at once, all get responses, none is reset, exit 0', async () => {
@@ -211,6 +213,29 @@ describe('npm start', () => {
     expect(output).toMatch(/CALLERS_FILE is required/);
     expect(output).not.toMatch(/value-of-it|70000/);
   });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'P26 that gets %s during its start ends at once with 0',
+    async (signal) => {
+      // A database that never responds.
+      const database = createServer().listen(0, '127.0.0.1');
+      const connected = once(database, 'connection') as Promise<[Socket]>;
+      await once(database, 'listening');
+      const gateway = new TestGateway();
+      gateway.writeCallers();
+      gateway.writeUsers({});
+      const { child, end } = run('sh', [START_SCRIPT], {
+        ...gateway.environment(sandbox),
+        DATABASE_URL: `postgres://gateway@127.0.0.1:${(database.address() as AddressInfo).port}/gateway`,
+        ENCRYPTION_KEYS: newEncryptionKey(),
+      });
+      const [socket] = await connected;
+      child.kill(signal);
+      expect((await end).code).toBe(0);
+      socket.destroy();
+      database.close();
+    },
+  );
 
   it('P21 with an unknown word for NODE_ENV is refused by name', async () => {
     const gateway = new TestGateway();
@@ -485,6 +510,79 @@ it('P23 killed while it deletes a member leaves no 404 to the repeat of the dele
   }
 });
 
+it('P24 ended while its work waits for the platform takes no connection, and gives back what it has not sent', async () => {
+  // The end of the grace comes too late to end any of these calls.
+  const environment = {
+    UPSTREAM_DEADLINE_MS: '600000',
+    UPSTREAM_ORDER_DEADLINE_MS: '600000',
+    NODE_OPTIONS: withEndTimers('ms===33000||ms===35000?ms*100:ms'),
+  };
+  const fleet = await Fleet.start(sandbox, 1, { environment });
+  try {
+    const [ending] = fleet.gateways as [GatewayProcess];
+    for (const operation of ['batchOrder', 'listMembers'])
+      await sandbox.fault({ operation, times: 1, action: { hang: true } });
+    // The gateway reads the assets of a deletion when it takes it, and again at its time.
+    await sandbox.fault({ operation: 'listAssets', skip: 1, times: 1, action: { hang: true } });
+    for (const over of [{}, { items: [deletionOfAsset] }]) {
+      const notBefore = new Date(Date.now() + 5_000).toISOString();
+      const order = orderOf(`SO-END-${'items' in over ? 2 : 1}`, { ...over, notBefore });
+      expect((await fleet.post(0, '/v1/license-orders', order)).status).toBe(202);
+    }
+    const imported = await fetch(`${ending.url}/v1/enterprises/ent-harbour/member-imports`, {
+      method: 'POST',
+      headers: { 'x-api-key': fleet.key, 'x-acting-user': 'default', 'content-type': 'text/csv' },
+      body: `account,password,name\r\nlate1,${newSecret('m')},Late\r\n`,
+    });
+    expect([imported.status, imported.ok ? '' : await imported.text()]).toEqual([202, '']);
+    await sandbox.untilSpoiled(3);
+    await fleet.launch(environment);
+    const headers = { 'x-api-key': fleet.key };
+    const stream = await fetch(`${ending.url}/v1/events/stream`, { headers });
+    ending.child.kill('SIGINT');
+    await stream.text();
+    const to = { url: ending.url, key: fleet.key };
+    await until('it takes no connection', async () => (await statusOf(to, LIVE)) === 'refused');
+    const stateOf = async (path: string) => (await fleet.get(1, path)).body['state'];
+    const job = imported.headers.get('location') ?? '';
+    await until('the other process has imported', async () => (await stateOf(job)) === 'succeeded');
+    const [first, second] = ['/v1/license-orders/crm/SO-END-1', '/v1/license-orders/crm/SO-END-2'];
+    await until('the other process has sent', async () => (await stateOf(second)) === 'succeeded');
+    expect([await stateOf(first), ending.child.exitCode]).toEqual(['sending', null]);
+    // The sandbox cuts off the calls that hang when its state is set.
+    await sandbox.control('PUT', '/state', await sandbox.control<object>('GET', '/state'));
+    expect(await ending.ended).toBe(0);
+    expect(await stateOf(first)).toBe('in_doubt');
+    expect(await sandbox.journal('batchOrder')).toHaveLength(2);
+  } finally {
+    await fleet.stop();
+  }
+});
+
+it('P25 ended while an order is at the platform whose caller has hung up records it', async () => {
+  const { url, remove } = await emptyDatabase('file');
+  const stores = { DATABASE_URL: url, ENCRYPTION_KEYS: newEncryptionKey() };
+  const { gateway, child } = await start({}, stores);
+  await sandbox.fault({ operation: 'batchOrder', times: 1, action: { delayMs: 2_000 } });
+  const caller = new AbortController();
+  const order = fetch(`${gateway.url}/v1/license-orders`, {
+    method: 'POST',
+    headers: { 'x-api-key': gateway.key, 'content-type': 'application/json' },
+    body: JSON.stringify(orderOf('SO-END-3')),
+    signal: caller.signal,
+  });
+  await sandbox.untilSpoiled(1, order);
+  caller.abort();
+  await expect(order).rejects.toThrow();
+  child.child.kill('SIGINT');
+  expect(await child.ended).toBe(0);
+  const next = await start({}, stores);
+  const record = await next.gateway.get('/v1/license-orders/crm/SO-END-3');
+  expect([record.status, record.body['state']]).toEqual([200, 'succeeded']);
+  await Promise.all([gateway.stop(), next.gateway.stop()]);
+  await remove();
+});
+
 describe('npm run demo', () => {
   it('G9 says at once which of its ports is taken, prints no key, and leaves nothing behind', async () => {
     const taken = new URL(sandbox.url).port;
@@ -567,16 +665,19 @@ describe('npm run demo', () => {
   });
 });
 
-it('P20 ends at once although clients have opened connections in advance', async () => {
+it('P20 ends at once although clients have opened connections in advance, or read a stream', async () => {
   const { gateway, child } = await start();
   const unused = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   await once(unused, 'connect');
   // The gateway has taken the connections before this one.
   expect((await gateway.get(ASSETS)).status).toBe(200);
+  const headers = { 'x-api-key': gateway.key };
+  const stream = await fetch(`${gateway.url}/v1/events/stream`, { headers });
   const started = performance.now();
   child.child.kill('SIGINT');
+  expect(await stream.text()).toContain(': open\n\n');
   expect(await child.ended).toBe(0);
-  // It would wait 14 seconds for their requests.
+  // The process would wait 14 seconds for their requests, and 71 for another request after the stream.
   expect(performance.now() - started).toBeLessThan(10_000);
   unused.destroy();
   await gateway.stop();

@@ -4,6 +4,7 @@ import { caseOf, metric } from '../support/expected.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type OperationCase, send } from '../support/operations.ts';
+import { orderOf } from '../support/order-body.ts';
 import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
@@ -214,6 +215,20 @@ describe('a caller that hangs up', () => {
     await until('its connection is closed', () => proxy.open === 0);
   });
 
+  it('K22 on a read that waits for a token causes no call to the platform', async () => {
+    await served(read, otherRead);
+    await sandbox.revokeTokens();
+    await sandbox.fault({ operation: 'token', times: 1, action: { delayMs: 3_000 } });
+    const { call, hangUp } = hungUp(read);
+    await sandbox.untilSpoiled(1, call);
+    const before = await sent(read);
+    hangUp();
+    await expect(call).rejects.toThrow();
+    // This read waits for the same token.
+    await served(otherRead);
+    expect(await sent(read)).toBe(before);
+  });
+
   const linesOf = (requestId: string) =>
     gateway.logLines
       .filter((line) => line.includes(`"requestId":"${requestId}"`) && line.includes('"event":"request"'))
@@ -288,6 +303,21 @@ describe('a caller that hangs up', () => {
 });
 
 describe('a group of operations that stalls', () => {
+  it('makes an order with deletions wait for ten seconds, however many enterprises it names', async () => {
+    await sandbox.fault({ operation: 'listAssets', action: { hang: true } });
+    const items = ['harbour', 'meridian'].map((name) => ({
+      ...{ orderType: 'delete_asset', licenseType: 'cloud_account', srcLicenseOrderId: 'lic-1009' },
+      customer: { customerId: `cus-${name}-default`, enterpriseGlobalId: `ent-${name}` },
+      assets: [{ assetNums: ['8000001009'] }],
+    }));
+    const started = performance.now();
+    await gateway.post('/v1/license-orders', orderOf('SO-STALLED', { syncMode: 'async', items }));
+    // The deadline of a read is a minute here.
+    expect(performance.now() - started).toBeLessThan(50_000);
+    expect(await sandbox.journal('listAssets')).toHaveLength(1);
+    expect(await sandbox.journal('batchOrder')).toHaveLength(1);
+  });
+
   it('U30 does not affect the others, also with more calls than it has connections', async () => {
     await sandbox.fault({ operation: read.upstream, action: { hang: true } });
     const stalled = Array.from({ length: 300 }, () => send(gateway, read));

@@ -1,5 +1,6 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
 import { metric } from '../support/expected.ts';
@@ -163,6 +164,23 @@ describe('one gateway', () => {
       expect(endpoint.requests).toHaveLength(1);
     });
 
+    it('T3 slow: logins beyond the connections wait for them until their deadline, and no token request counts as failed', async () => {
+      const login = { username: 'anna@harbour', password: sandbox.seedPassword };
+      endpoint.answer = (...args) =>
+        setTimeout(() => void passOn(...args), args[1].form.has('password') ? 600 : 0);
+      const logins = Promise.all(Array.from({ length: 60 }, () => gateway.post('/v1/sessions', login)));
+      await until('logins are at the endpoint', () => endpoint.requests.length >= 4);
+      expect((await read()).status).toBe(200);
+      expect(outcomes(await logins).toSorted()).toEqual([201, `503 ${NO_TOKEN.code}`]);
+      expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'ok', tokens: 'up' });
+      const sent = endpoint.requests.length;
+      // 600 ms each, four at a time, for two seconds.
+      expect(sent).toBeLessThan(30);
+      expect((await gateway.post('/v1/sessions', login)).status).toBe(201);
+      // Nothing was sent for those whose deadline had passed.
+      expect(endpoint.requests).toHaveLength(sent + 1);
+    });
+
     it('T6 a wrong application secret is 502, logged as an error, counted, and not tried repeatedly', async () => {
       const count = (event: string) =>
         metric(gateway, `gateway_token_events_total{principal="application",event="${event}"}`);
@@ -281,17 +299,25 @@ describe('one gateway', () => {
 describe('two processes', () => {
   let fleet: Fleet;
   let passedMs = 0;
+  const secretFile = join(mkdtempSync(join(tmpdir(), 'gateway-secret-')), 'app-secret');
+  const environment = () => ({
+    UPSTREAM_TOKEN_URL: endpoint.url,
+    UPSTREAM_APP_SECRET: '',
+    UPSTREAM_APP_SECRET_FILE: secretFile,
+    // On a busy machine it takes longer than the default until a connection is made.
+    UPSTREAM_CONNECT_TIMEOUT_MS: '5000',
+  });
 
   beforeAll(async () => {
     await sandbox.reset({ tokens: true });
     await sandbox.acceptSecrets(sandbox.appSecret);
-    fleet = await Fleet.start(sandbox, 2, {
-      // On a busy machine it takes longer than the default until a connection is made.
-      environment: { UPSTREAM_TOKEN_URL: endpoint.url, UPSTREAM_CONNECT_TIMEOUT_MS: '5000' },
-      how: { disturbed: true },
-    });
+    writeFileSync(secretFile, sandbox.appSecret);
+    fleet = await Fleet.start(sandbox, 2, { environment: environment(), how: { disturbed: true } });
   });
-  afterAll(() => fleet.stop());
+  afterAll(async () => {
+    await fleet.stop();
+    rmSync(dirname(secretFile), { recursive: true });
+  });
   // They begin cold.
   beforeEach(() =>
     anew(async () => {
@@ -440,6 +466,27 @@ describe('two processes', () => {
     release();
     expect((await slow).status).toBe(200);
     expect(outcomes(await fleet.herd(1, MEMBERS, headers))).toEqual([200]);
+  });
+
+  it('T17 serve with the former secret while the platform refuses the next one to a process that knows no other', async () => {
+    const next = credential();
+    // The former secret counts once it has worked.
+    expect(outcomes(await fleet.herd(1, MEMBERS))).toEqual([200]);
+    const reloads = () => fleet.gateways.map((each) => each.output().split('secret-reloaded').length - 1);
+    writeFileSync(secretFile, next);
+    await until('both have read it', () => reloads().every((count) => count === 1));
+    await fleet.launch(environment());
+    const onThird = async () => outcomes([await fleet.get(2, ASSETS), await fleet.get(2, MEMBERS)]);
+    expect(await onThird()).toEqual([`502 ${REFUSED.code}`]);
+    for (const index of [0, 1])
+      expect(outcomes([await fleet.get(index, ASSETS), await fleet.get(index, MEMBERS)])).toEqual([200]);
+    // The third process gets the tokens of the others.
+    expect(await onThird()).toEqual([200]);
+    await fleet.gateways.pop()?.stop();
+    // The next test begins with one secret.
+    writeFileSync(secretFile, sandbox.appSecret);
+    await until('both have read it', () => reloads().every((count) => count === 2));
+    expect(outcomes(await fleet.herd(1, MEMBERS))).toEqual([200]);
   });
 
   // The last one: it kills one of them.

@@ -343,6 +343,12 @@ describe('data', () => {
     expectProblem(await send(gateway, write), WRITE_VIOLATION);
   });
 
+  it('C20 numbers in a structure that is passed through: none is lost, and zero is a number', async () => {
+    await answerData('[{"id":"a","assetLimits":[1e400,-0,-0.0,12345678901234567,0.5]}]', assets);
+    const answer = await send(gateway, assets);
+    expect(answer.text).toContain('"assetLimits":["1e400",0,0,"12345678901234567",0.5]');
+  });
+
   it('C20 a number beyond its type: null', async () => {
     await answerData('[{"id":"a","createTime":1e999}]', assets);
     expect((await send(gateway, assets)).body['items']).toMatchObject([{ createdAt: null }]);

@@ -116,7 +116,9 @@ function fittingList(schema: Schema, known: Known, field: string, depth: number)
 
 function fittingText(schema: Schema, known: readonly string[]): fc.Arbitrary<string> {
   const { minLength = 0, maxLength = 40, format } = schema;
-  const fits = (text: string) => [...text].length <= maxLength && hasForm(schema, text);
+  // Some texts are trimmed before they are measured.
+  const fits = (text: string) =>
+    [...text.trim()].length >= minLength && [...text].length <= maxLength && hasForm(schema, text);
   const some = known.filter(fits);
   const made = format?.startsWith('date')
     ? timestamps(format)

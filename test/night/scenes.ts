@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import type { Site } from './site.ts';
 
@@ -202,3 +202,10 @@ export const scenes: readonly Scene[] = [
       site.withVariables({ ENCRYPTION_KEYS: `${site.environment['ENCRYPTION_KEYS']},${site.firstKeys}` }),
   },
 ];
+
+/** The section of the alert in the runbook. */
+export function sectionOf(alert: string): string {
+  const runbook = readFileSync('docs/operating.md', 'utf8');
+  const [, section = ''] = new RegExp(`\\n### ${alert}\\n([\\s\\S]*?)\\n##`).exec(runbook) ?? [];
+  return section.replaceAll(/\n +/g, ' ');
+}

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { Sizes, Story } from '../chaos/engine.ts';
 import { Recorder } from './recorder.ts';
-import { type Scene, scenes } from './scenes.ts';
+import { type Scene, scenes, sectionOf } from './scenes.ts';
 import { Site } from './site.ts';
 
 /** Scrapes of 15 s each: two minutes of a quiet night, ten of the break, and twenty after the repair. */
@@ -84,11 +83,4 @@ async function play(scene: Scene, site: Site): Promise<readonly string[]> {
   const order = await site.order();
   holds(order === 201, `after the repair an order gets ${order}`);
   return faults;
-}
-
-/** The section of the alert in the runbook. */
-export function sectionOf(alert: string): string {
-  const runbook = readFileSync('docs/operating.md', 'utf8');
-  const [, section = ''] = new RegExp(`\\n### ${alert}\\n([\\s\\S]*?)\\n##`).exec(runbook) ?? [];
-  return section.replaceAll(/\n +/g, ' ');
 }

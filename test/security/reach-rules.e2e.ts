@@ -4,6 +4,7 @@ import { operations, type OperationName } from '../../src/upstream/operations.ts
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { type CallerEntry, type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { type RunningPostgres, startPostgres } from '../support/postgres.ts';
+import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** What a bound caller must name, what else it may name, and what lookups cost (docs/api.md, section 2). */
@@ -344,8 +345,8 @@ describe('S1 lookups', () => {
   });
 });
 
-// The last one: it ends the database.
-it('S1 reserved numbers may be in a purchase, at every process, while their database is there', async () => {
+// The last one: it ends the database for a while.
+it('S1 reserved numbers may be in a purchase, at every process, while their database is there, and once it is back', async () => {
   const number = await reserve(one, 'bound');
   expect((await place([deletion(number)], 'bound', two)).body).toMatchObject({ code: 'asset-not-found' });
   expect(await writes()).toEqual(['obtainAssetNums']);
@@ -356,6 +357,10 @@ it('S1 reserved numbers may be in a purchase, at every process, while their data
   expect([answer.status, answer.body['outcome']]).toEqual([503, 'not_processed']);
   // The platform has used the number up, so the caller gets it all the same.
   const unshared = one.logged('reservation-not-shared');
-  expect(await reserve(one, 'bound')).toMatch(/^\d+$/);
+  const late = await reserve(one, 'bound');
+  expect(late).toMatch(/^\d+$/);
   await unshared;
+  await postgres.start();
+  const isKnown = async () => (await place([onto(late)], 'bound', two)).status === 201;
+  await until('the other process knows the number', isKnown);
 });

@@ -85,7 +85,8 @@ it('S3 a start that fails with an unexpected error does not show a secret in it'
   // The preload throws an error with the gateway's configuration in its message.
   const words =
     "'cannot use ' + process.env.REDIS_URL + ' nor ' + decodeURIComponent(new URL(process.env.REDIS_URL).password)";
-  const code = `process.prependListener('newListener', (event) => { if (event === 'SIGTERM') throw new Error(${words}); });`;
+  // The gateway listens to this event only once it has been built.
+  const code = `process.prependListener('newListener', (event) => { if (event === 'uncaughtException') throw new Error(${words}); });`;
   const failure = await startGatewayProcess(
     {
       ...gateway.environment(sandbox),

@@ -93,7 +93,7 @@ export function keepAnswers(socket: Socket): void {
 /** Makes a gateway that starts with this environment keep its responses. */
 export function keepingAnswers(): Record<string, string> {
   if (!FOLDER) return {};
-  const preload = new URL('../canary/keep-answers.ts', import.meta.url).href;
+  const preload = new URL('../canary/keep-answers.js', import.meta.url).href;
   return { CANARY_FOLDER: FOLDER, NODE_OPTIONS: `--import ${preload}` };
 }
 

@@ -1,15 +1,15 @@
 import { execFile } from 'node:child_process';
 import { cp, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { jest } from '@jest/globals';
-import { Database } from '../../src/database/database.ts';
-import { keptFolder, newEncryptionKey } from './canary.ts';
+import { keptFolder, newEncryptionKey, newSecret } from './canary.ts';
 import { keepSchema, postgresUrl } from './postgres.ts';
 import { serverFolder } from './redis.ts';
-import { credential, RecordedLog, settings } from './settings.ts';
 
-export const engines = ['memory', 'file', 'postgres'] as const;
-export type EngineName = (typeof engines)[number];
+/** Databases for the suites. This file imports no file of the gateway, because each suite would then load Nest and other packages with it. */
+
+export type EngineName = 'memory' | 'file' | 'postgres';
+/** The engines for the contract of a store. A database in memory runs the statements of a file. */
+export const engines: readonly EngineName[] = ['file', 'postgres'];
 
 /** The URL of an empty database, and what removes it, once its content is kept for the search for secrets. */
 export async function emptyDatabase(
@@ -29,49 +29,13 @@ export async function emptyDatabase(
   return { url: `sqlite:${join(folder, 'gateway.db')}`, remove };
 }
 
-export interface Opened {
-  readonly database: Database;
-  readonly log: RecordedLog;
-}
-
-/** One key for all: a database knows the keys of its gateways. */
-const ENCRYPTION_KEYS = newEncryptionKey();
-
-/** A database as a gateway opens it. `environment` has further variables, such as another `UPSTREAM_BASE_URL`. */
-export async function openDatabase(
-  url: string,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Opened> {
-  const log = new RecordedLog();
-  const config = settings({ DATABASE_URL: url, ENCRYPTION_KEYS, ...environment });
-  log.log.addSecrets([url]);
-  const database = new Database(config.database, log.log);
-  await database.open();
-  return { database, log };
-}
-
-/** What a read may return: records of 1 MiB, the one that passes it, and the names of its columns. */
-export const MAX_OF_READ = 1.5 * 2 ** 20;
-
-/** Returns the size of the largest result that the database gave to a read during this work. */
-export async function largestRead(database: Database, work: () => Promise<unknown>): Promise<number> {
-  const reading = jest.spyOn(database, 'read');
-  try {
-    await work();
-    const results = await Promise.all(reading.mock.results.map(({ value }) => value));
-    return Math.max(...results.map((found) => JSON.stringify(found).length));
-  } finally {
-    reading.mockRestore();
-  }
-}
-
 /** All that `database-init` needs. */
 export function initEnvironment(url: string): Record<string, string> {
   return {
     UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
     UPSTREAM_TOKEN_URL: 'http://127.0.0.1:9/oauth/token',
-    UPSTREAM_APP_KEY: credential(),
-    UPSTREAM_APP_SECRET: credential(),
+    UPSTREAM_APP_KEY: newSecret('a'),
+    UPSTREAM_APP_SECRET: newSecret('s'),
     CALLERS_FILE: 'unused',
     DATABASE_URL: url,
     ENCRYPTION_KEYS: newEncryptionKey(),

@@ -54,6 +54,12 @@ const GRACE_MS = 45_000;
 /** Of V8's compiled code, as in the image. */
 export const COMPILE_CACHE = absolute('node_modules/.cache/compile');
 
+/** The options of Node with which the timers of the end of a process are `change` of themselves, an expression of `ms`. */
+export const withEndTimers = (change: string) =>
+  `--import data:text/javascript,${encodeURIComponent(
+    `const set=globalThis.setTimeout;globalThis.setTimeout=(f,ms,...a)=>set(f,${change},...a)`,
+  )}`;
+
 /** The built gateway as a process of its own; resolves once it listens. */
 export async function startGatewayProcess(
   environment: Record<string, string>,

@@ -1,16 +1,17 @@
 /**
- * Keeps the PostgreSQL server that the suites share: the processes that use it hold a connection to this one, and it ends a while after the
- * last of them has ended, however they ended.
+ * Keeps the PostgreSQL server that the suites share, and the files with which they start others. The processes that use them hold a
+ * connection to this one, and it ends a while after the last of them has ended, however they ended.
  */
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
-import { type RunningPostgres, SHARED_SOCKET, startPostgres } from './postgres.ts';
+import { newCluster, type RunningPostgres, SHARED_SOCKET, startCopy } from './postgres.ts';
 
 const LINGER_MS = 5_000;
 
 const users = new Set<Socket>();
 let running: RunningPostgres | undefined;
+let template = '';
 let ending: NodeJS.Timeout | undefined;
 
 const server = createServer((socket) => {
@@ -25,7 +26,9 @@ const server = createServer((socket) => {
 });
 
 function tell(socket: Socket): void {
-  if (running) socket.write(`${JSON.stringify({ port: running.port, password: running.password })}\n`);
+  if (!running) return;
+  const { port, password } = running;
+  socket.write(`${JSON.stringify({ port, password, template })}\n`);
 }
 
 function endSoon(): void {
@@ -34,7 +37,10 @@ function endSoon(): void {
   ending = setTimeout(() => {
     // First, so that whoever comes now starts another one.
     server.close();
-    void running?.stop().finally(() => process.exit(0));
+    void running?.stop().finally(() => {
+      rmSync(template, { recursive: true, force: true });
+      process.exit(0);
+    });
   }, LINGER_MS);
 }
 
@@ -52,7 +58,9 @@ if (await isTaken()) process.exit(0);
 rmSync(SHARED_SOCKET, { force: true });
 server.listen(SHARED_SOCKET);
 await once(server, 'listening');
-running = await startPostgres(['max_connections=400']);
+const cluster = await newCluster();
+template = cluster.folder;
+running = await startCopy(cluster);
 // Whoever asks next starts another one: nobody is told of a server that is gone.
 running.process.once('exit', () => server.listening && process.exit(1));
 for (const socket of users) tell(socket);

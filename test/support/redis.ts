@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { keptFolder } from './canary.ts';
 import { areTestsOver, beginWait } from './told.ts';
 
@@ -188,7 +188,9 @@ export async function startCluster(): Promise<RunningCluster> {
 
 /** Runs commands on a connection of their own. */
 export async function ask<T>({ url }: { url: string }, commands: (client: Redis) => Promise<T>): Promise<T> {
-  const client = new Redis(url, { retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  // Loaded for the first command, since most suites that import this file send none.
+  const ioredis = await import('ioredis');
+  const client = new ioredis.Redis(url, { retryStrategy: () => null, maxRetriesPerRequest: 0 });
   client.on('error', () => undefined);
   try {
     return await commands(client);
@@ -222,19 +224,29 @@ const REMARKABLE_MS = 60_000;
  */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   const endWait = beginWait(what);
+  const beganAt = performance.now();
   try {
-    for (let printAt = performance.now() + REMARKABLE_MS; ;) {
+    for (let printAt = beganAt + REMARKABLE_MS; ;) {
       if (await Promise.resolve(isSo()).catch(() => false)) return;
       if (areTestsOver()) throw new Error(`the tests were over before ${what}`);
       if (performance.now() > printAt) {
         process.stderr.write(`still waiting until ${what}\n`);
         printAt += REMARKABLE_MS;
       }
-      await wait(25);
+      await pauseOf(beganAt);
     }
   } finally {
     endWait();
   }
+}
+
+const MIN_PAUSE_MS = 25;
+const MAX_PAUSE_MS = 100;
+
+/** Waits before the next look: a tenth of the time so far, because each look costs processor time that other suites need. */
+function pauseOf(beganAt: number): Promise<void> {
+  const tenth = (performance.now() - beganAt) / 10;
+  return wait(Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, tenth)));
 }
 
 /** So long a test waits for something whose absence it reports as its finding. */
@@ -242,10 +254,10 @@ const ABSENT_MS = 300_000;
 
 /** Resolves to whether the condition holds at last, for a test that has more to say than what it waited for. */
 export async function comesTrue(isSo: () => boolean | Promise<boolean>): Promise<boolean> {
-  const giveUpAt = performance.now() + ABSENT_MS;
+  const beganAt = performance.now();
   while (!(await Promise.resolve(isSo()).catch(() => false))) {
-    if (performance.now() > giveUpAt) return false;
-    await wait(25);
+    if (performance.now() > beganAt + ABSENT_MS) return false;
+    await pauseOf(beganAt);
   }
   return true;
 }

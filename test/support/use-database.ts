@@ -1,10 +1,48 @@
-import { afterAll, beforeAll } from '@jest/globals';
-import type { Database } from '../../src/database/database.ts';
+import { afterAll, beforeAll, jest } from '@jest/globals';
+import { Database } from '../../src/database/database.ts';
 import type { Query } from '../../src/database/sql.ts';
 import type { Step } from '../../src/database/step.ts';
 import { take, type TakenTask } from '../../src/tasks/task-store.ts';
-import { emptyDatabase, type EngineName, openDatabase } from './database.ts';
+import { newEncryptionKey } from './canary.ts';
+import { emptyDatabase, type EngineName } from './database.ts';
 import { until } from './redis.ts';
+import { RecordedLog, settings } from './settings.ts';
+
+export interface Opened {
+  readonly database: Database;
+  readonly log: RecordedLog;
+}
+
+/** One key for all: a database knows the keys of its gateways. */
+const ENCRYPTION_KEYS = newEncryptionKey();
+
+/** A database as a gateway opens it. `environment` has further variables, such as another `UPSTREAM_BASE_URL`. */
+export async function openDatabase(
+  url: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Opened> {
+  const log = new RecordedLog();
+  const config = settings({ DATABASE_URL: url, ENCRYPTION_KEYS, ...environment });
+  log.log.addSecrets([url]);
+  const database = new Database(config.database, log.log);
+  await database.open();
+  return { database, log };
+}
+
+/** The most bytes of a read: records of 1 MiB, the one that passes it, and the names of its columns. */
+export const MAX_OF_READ = 1.5 * 2 ** 20;
+
+/** Returns the size of the largest result that the database gave to a read during this work. */
+export async function largestRead(database: Database, work: () => Promise<unknown>): Promise<number> {
+  const reading = jest.spyOn(database, 'read');
+  try {
+    await work();
+    const results = await Promise.all(reading.mock.results.map(({ value }) => value));
+    return Math.max(...results.map((found) => JSON.stringify(found).length));
+  } finally {
+    reading.mockRestore();
+  }
+}
 
 /** Longer than any test. */
 export const LONG_MS = 600_000;
