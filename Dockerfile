@@ -54,8 +54,9 @@ COPY --from=package /app/sandbox-package/package.json /app/sandbox-package/start
 COPY --from=package /app/sandbox-package/dist ./dist
 USER node
 EXPOSE 3000 4000
+# With --sandbox-only there is no gateway that could answer.
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \
-  CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/3000 && printf 'GET /health/live HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
+  CMD ["bash", "-c", "at=3000/health/live; mapfile -d '' -t given </proc/1/cmdline; [[ \" ${given[*]} \" != *' --sandbox-only '* ]] || at=4000/__sandbox/health; exec 3<>/dev/tcp/127.0.0.1/${at%%/*} && printf 'GET /%s HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' \"${at#*/}\" >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
 ENTRYPOINT ["node", "start.cjs", "--host", "0.0.0.0", "--port", "3000", "--sandbox-port", "4000"]
 
 FROM runtime AS gateway

@@ -61,19 +61,22 @@ const OTHER_FOLDERS = () => ['/usr/sbin', ...globSync('/usr/lib/postgresql/*/bin
 // Debian asks this file before a package starts its service (policy-rc.d(8)). 101 forbids it.
 const SERVICE_POLICY = '/usr/sbin/policy-rc.d';
 
-const missing = wanted.filter((tool) => versionOf(tool) === undefined);
-if (missing.length > 0 && mayInstall()) install(missing.flatMap(({ packages }) => packages));
-const absent = wanted.filter((tool) => versionOf(tool) === undefined);
-if (absent.length > 0) {
-  const names = absent.map(({ command }) => command).join(' and ');
-  const what = absent.map(({ is }) => is).join(' and ');
-  const packages = absent.flatMap((tool) => tool.packages).join(' ');
+const versions = new Map(wanted.map((tool) => [tool, versionOf(tool)]));
+const absent = () => wanted.filter((tool) => versions.get(tool) === undefined);
+if (absent().length > 0 && mayInstall()) {
+  install(absent().flatMap(({ packages }) => packages));
+  for (const tool of absent()) versions.set(tool, versionOf(tool));
+}
+if (absent().length > 0) {
+  const names = absent().map(({ command }) => command);
+  const what = absent().map(({ is }) => is);
+  const packages = absent().flatMap((tool) => tool.packages);
   console.error(
-    `Not on the PATH: ${names}. Install ${what} (Debian and Ubuntu: apt-get install ${packages})`,
+    `Not on the PATH: ${names.join(' and ')}. Install ${what.join(' and ')} (Debian and Ubuntu: apt-get install ${packages.join(' ')})`,
   );
   process.exit(1);
 }
-for (const tool of wanted) console.log(versionOf(tool));
+for (const version of versions.values()) console.log(version);
 
 function versionOf({ command, version = '--version' }: Tool): string | undefined {
   const { status, stdout, stderr } = spawnSync(command, [version], {

@@ -50,18 +50,26 @@ const PER_SECOND = 10_000;
 /** `against` has the files of the comparisons with earlier commits, by commit. */
 export function figuresPage(json: string, against: Readonly<Record<string, string>>): string {
   const { machine, rounds, seconds, scenarios, lines } = JSON.parse(json) as Bench;
+  const isStart = ({ runs }: Bench['scenarios'][number]) => runs.some(({ startMs }) => startMs);
   return `# Figures
 
-The last run of each scenario: ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}; ${rounds} rounds of ${seconds} s, medians (least–most). Measure on your machine with \`npm run bench\`; [performance](performance.md) says what the lines are,
-and [scaling](scaling.md) what the capacity means. \`npm run bench -- --json docs/bench.json\` writes the figures, and \`npm run generate\` makes this page of them.
+The last run of each scenario, on ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}: medians (least–most) of ${rounds} rounds of
+${seconds} s. Measure on your machine with \`npm run bench\`. [Performance](performance.md) explains the lines and the contenders,
+and how to make this page; [scaling](scaling.md) explains the capacity.
 
 ## Lines
 
-${table([['scenario', 'what', 'line', 'here', 'rounds', ''], ...lines.map(({ scenario, what, limit, measured, rounds: met = '', verdict }) => [scenario, what, limit, measured.toFixed(2), met, verdict])])}
+${table([['scenario', 'what', 'line', 'here', 'rounds', ''], ...withoutRepeats(lines.map(({ scenario, what, limit, measured, rounds: met = '', verdict }) => [scenario, what, limit, measured.toFixed(2), met, verdict]))])}
 ${besideCommits(against)}## Capacity
 
 ${table([[`for ${PER_SECOND.toLocaleString('en')} requests/s, cores ${BUSY * 100} % busy`, 'requests/s a core', 'cores', 'of its servers'], ...scenarios.flatMap(capacity)])}
-${scenarios.map(scenarioPart).join('\n')}`;
+## Scenarios
+
+"× first row" divides the value that the scenario is about (CPU time, p99, memory or start) by that of its first row. The servers
+of a contender are PostgreSQL and Redis.
+
+${scenariosTable(scenarios.filter((scenario) => !isStart(scenario)))}
+${scenariosTable(scenarios.filter(isStart))}`;
 }
 
 /** Returns the processor time of this commit divided by that of earlier ones, in turns in the same run. */
@@ -103,17 +111,27 @@ function capacity({ name, runs }: Bench['scenarios'][number]): string[][] {
   return [[name, each, cores(own.cpuMicros.median), cores(own.serverMicros?.median)]];
 }
 
-function scenarioPart({ name, runs }: Bench['scenarios'][number]): string {
-  const shown = (Object.keys(METRICS) as Metric[]).filter((metric) => runs.some((run) => run[metric]));
-  const head = ['', `× ${runs[0]?.label ?? ''}`, ...shown.map((metric) => METRICS[metric][0])];
-  const rows = runs.map((run) => {
-    return [
+function scenariosTable(scenarios: Bench['scenarios']): string {
+  const shown = (Object.keys(METRICS) as Metric[]).filter((metric) =>
+    scenarios.some(({ runs }) => runs.some((run) => run[metric])),
+  );
+  const rows = scenarios.flatMap(({ name, runs }) =>
+    runs.map((run, index) => [
+      name,
       run.label,
-      times(run),
+      index === 0 ? '' : times(run),
       ...shown.map((metric) => run[metric]?.median.toFixed(METRICS[metric][1]) ?? ''),
-    ];
-  });
-  return `## ${name}\n\n${table([head, ...rows])}`;
+    ]),
+  );
+  return table([
+    ['scenario', '', '× first row', ...shown.map((metric) => METRICS[metric][0])],
+    ...withoutRepeats(rows),
+  ]);
+}
+
+/** Leaves the first cell empty where it repeats that of the row above. */
+function withoutRepeats(rows: readonly (readonly string[])[]): string[][] {
+  return rows.map(([first = '', ...rest], index) => [rows[index - 1]?.[0] === first ? '' : first, ...rest]);
 }
 
 function table([head = [], ...rows]: readonly (readonly string[])[]): string {

@@ -11,7 +11,7 @@ import { envExample } from './env-example.ts';
 import { figuresPage } from './figures-page.ts';
 import { type FullDocument, openApi30 } from './openapi-3.0.ts';
 import { type PostmanSource, postmanCollection } from './postman-collection.ts';
-import { readingsPage, withReadings } from './readings-page.ts';
+import { readingsPage } from './readings-page.ts';
 import { type Document, type Gateway, responseExamples } from './response-examples.ts';
 
 const fromAt = process.argv.indexOf('--from');
@@ -91,8 +91,9 @@ async function metricsPage(): Promise<string> {
     );
   return `# Metrics
 
-What \`/metrics\` on the management listener has, besides the process' own (\`process_…\`, \`nodejs_…\`). Labels have values from fixed sets, never a request's
-data. A histogram has \`_bucket\`, \`_sum\` and \`_count\`. Made from the code by \`npm run generate\`.
+\`/metrics\` on the management listener has these metrics, and those of the process (\`process_…\`, \`nodejs_…\`).
+Labels have values from fixed sets, never a request's data. A histogram has \`_bucket\`, \`_sum\` and \`_count\`.
+\`npm run generate\` makes this page from the code.
 
 | metric | type | labels | what it says |
 | --- | --- | --- | --- |
@@ -152,7 +153,6 @@ for (const [path, text] of [
   ['docs/metrics.md', await metricsPage()],
   ['deploy/kubernetes/components/monitoring/rules.yaml', prometheusRule()],
   ['docs/readings.md', readingsPage()],
-  ['sandbox/README.md', await withReadings(read('sandbox/README.md') ?? '')],
   ['docs/figures.md', figuresPage(read('docs/bench.json') ?? '', benchesAgainst())],
 ] as const) {
   if (read(path) === text) {

@@ -12,10 +12,10 @@ export interface Step {
   readonly priority?: number;
 }
 
-/** Returns a step that runs a script of package.json. */
+/** Returns a step that runs a script of package.json. Node does so in a tenth of the processor time that npm takes. */
 export const script = (...args: readonly string[]): Step => ({
   name: args.join(' '),
-  command: ['npm', 'run', '-s', ...args],
+  command: [process.execPath, '--run', ...args],
 });
 
 /** Runs the rows in parallel, and the steps of each row one after the other. Resolves to the names of the steps that failed. */
