@@ -54,10 +54,7 @@ function answerInTurn(error: HttpFault, socket: Socket, tell: Tell): void {
   else if (response && response.req.readableLength > 0) {
     refuseWith(new ProblemException('overloaded'));
     response.req.resume();
-  } else {
-    refuseWith(new ProblemException('validation-failed', { detail: TOO_LATE, retryable: true }));
-    socket.destroySoon();
-  }
+  } else refuseWith(new ProblemException('validation-failed', { detail: TOO_LATE, retryable: true }));
 }
 
 function isAboutRequest({ code = '' }: HttpFault): boolean {

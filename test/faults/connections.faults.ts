@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Agent, request as ask } from 'undici';
 import { CallerLimits } from '../../src/caller/caller-limits.ts';
@@ -62,11 +63,23 @@ function drip(byte: string) {
   };
 }
 
+/** A client that is busy when its response comes, and sends more before it reads. The second byte is answered by a reset if nobody reads. */
+async function readLate(socket: Socket): Promise<void> {
+  socket.pause();
+  await until('it is refused', () => fleet.gateways[1]?.output().includes('"status":400') ?? false);
+  for (let byte = 0; byte < 2; byte++) {
+    socket.write('a');
+    await sleep(100);
+  }
+  socket.resume();
+}
+
 function startSlow() {
   const reader = unreadAnswers();
   return {
     nothing: converse(url(), ''),
     header: converse(url(), `${LIVE}X-Slow: `, { after: drip('a') }),
+    busy: converse(url(1), `${LIVE}X-Slow: `, { after: (socket) => void readLate(socket) }),
     second: converse(url(), `${LIVE}\r\nGET /health/l`, { after: drip('i') }),
     body: converse(url(), post('X-Request-Id: body\r\nContent-Length: 1000\r\n\r\n{'), { after: drip(' ') }),
     silentBody: converse(url(), post('X-Request-Id: silentBody\r\nContent-Length: 1000\r\n\r\n{')),
@@ -115,7 +128,7 @@ async function unreadOrder() {
 }
 
 describe('a slow caller', () => {
-  it.each(['nothing', 'header'] as const)(
+  it.each(['nothing', 'header', 'busy'] as const)(
     'K18 over its headers (%s) is cut off within seconds',
     async (which) => {
       const { answers, closed, ms } = (await slow[which]) as Conversation;
