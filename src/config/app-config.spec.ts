@@ -111,7 +111,7 @@ describe('the configuration', () => {
         UPSTREAM_ORDER_DEADLINE_MS: '600000',
         UPSTREAM_CONNECT_TIMEOUT_MS: '250',
       },
-      ...{ UPSTREAM_TOKEN_AUTH: 'body', UPSTREAM_TIMESTAMP_UNIT: 's' },
+      ...{ UPSTREAM_TOKEN_AUTH: 'body' },
       REDIS_URL: 'rediss://user:pass@redis.example.com:6380/1',
       ENCRYPTION_KEYS: `k1:${key()}, k_2-x:${secondKey}`,
     });
@@ -121,7 +121,7 @@ describe('the configuration', () => {
         publicPath: '/licensing/v2',
       },
       upstream: {
-        ...{ tokenAuth: 'body', timestampUnit: 's', scopes: { order: 'o', member: 'm', user: 'u' } },
+        ...{ tokenAuth: 'body', timestampUnit: 'ms', scopes: { order: 'o', member: 'm', user: 'u' } },
         ...{ deadlineMs: 1, orderDeadlineMs: 600_000, connectTimeoutMs: 250 },
       },
     });
@@ -175,7 +175,6 @@ describe('a wrong variable', () => {
     LOG_LEVEL: ['INFO', 'verbose'],
     UPSTREAM_BASE_URL: wrongUrls,
     ALLOW_INSECURE_UPSTREAM: ['1', 'yes', 'TRUE'],
-    UPSTREAM_TIMESTAMP_UNIT: ['us', 'MS'],
     UPSTREAM_DEADLINE_MS: ['0', '600001'],
     REDIS_URL: ['x', 'http://a', 'redis://', 'redis:'],
     ENCRYPTION_KEYS: [
@@ -338,7 +337,7 @@ describe('in production', () => {
     const switches = Object.entries(variables).filter(([, { schema }]) => words(schema).length > 0);
     expect(switches.map(([name]) => name).toSorted()).toEqual([
       ...['ALLOW_INSECURE_UPSTREAM', 'ALLOW_INSECURE_WEBHOOKS', 'DATABASE_INIT', 'DOCS', 'LOG_LEVEL'],
-      ...['NODE_ENV', 'UPSTREAM_TIMESTAMP_UNIT', 'UPSTREAM_TOKEN_AUTH'],
+      ...['NODE_ENV', 'UPSTREAM_TOKEN_AUTH'],
     ]);
     for (const [name, { schema }] of switches)
       for (const word of words(schema))

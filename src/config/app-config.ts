@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import type { Certificates } from './certificate-files.ts';
 import { ConfigError } from './config-error.ts';
-import { contradictions, platformProfile } from './contradictions.ts';
+import { contradictions } from './contradictions.ts';
 import type { DatabaseAddress } from './database-url.ts';
 import type { FollowedCertificates } from './followed-certificates.ts';
 import type { ListedHost } from './listed-hosts.ts';
 import { parseRedisUrl } from './redis-url.ts';
-import { PlatformProfile } from './platform-profile.ts';
+import { PlatformProfile, profileAtStart } from './platform-profile.ts';
 import { RotatingSecret, type Secret } from './secret.ts';
 import {
   authoritiesOfDatabase,
@@ -189,12 +189,12 @@ function rawValue(
 }
 
 function assemble(values: Values, environment: Environment): AppConfig {
-  const faults = contradictions(values, environment);
+  const profile = profileAtStart(values.PLATFORM_PROFILE_FILE);
+  const faults = contradictions(values, environment, profile.readings);
   const certificates = redisCertificates(values, faults);
   const ofListener = listenerCertificates(values, faults);
   const ofUpstream = upstreamCertificates(values, faults);
   const databaseAuthorities = authoritiesOfDatabase(values, faults);
-  const profile = platformProfile(values, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   const production = values.NODE_ENV === 'production';
   const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: jwksUrl } = values;
@@ -223,7 +223,7 @@ function assemble(values: Values, environment: Environment): AppConfig {
         member: values.UPSTREAM_MEMBER_SCOPE || undefined,
         user: values.UPSTREAM_USER_SCOPE || undefined,
       },
-      timestampUnit: values.UPSTREAM_TIMESTAMP_UNIT ?? profile.readings.timestampUnit ?? 'ms',
+      timestampUnit: profile.readings.timestampUnit ?? 'ms',
       profileFile: values.PLATFORM_PROFILE_FILE,
       profile: new PlatformProfile(profile),
       deadlineMs: values.UPSTREAM_DEADLINE_MS,

@@ -1,31 +1,20 @@
 import { LASTING_URL_FORMS } from './database-url.ts';
-import { type KnownPlatform, NOTHING_KNOWN, readPlatformProfile } from './platform-profile.ts';
+import type { KnownReadings } from './platform-profile.ts';
 import type { Values } from './variables.ts';
-
-/** Reads PLATFORM_PROFILE_FILE. Adds to `faults` a unit of times that contradicts the file. */
-export function platformProfile(values: Values, faults: string[]): KnownPlatform {
-  const { PLATFORM_PROFILE_FILE: path, UPSTREAM_TIMESTAMP_UNIT: unit } = values;
-  if (path === undefined) return NOTHING_KNOWN;
-  try {
-    const known = readPlatformProfile(path);
-    const { timestampUnit = unit } = known.readings;
-    if (unit !== undefined && timestampUnit !== unit)
-      faults.push(
-        `UPSTREAM_TIMESTAMP_UNIT must be ${timestampUnit}, as PLATFORM_PROFILE_FILE says, or be left out`,
-      );
-    return known;
-  } catch {
-    // The code that follows the file reports what is wrong with it, and ends the start.
-    return NOTHING_KNOWN;
-  }
-}
 
 /** Returns the faults of variables that are valid alone and wrong together. */
 export function contradictions(
   values: Values,
   environment: Readonly<Record<string, string | undefined>>,
+  { timestampUnit = 'ms' }: KnownReadings,
 ): string[] {
   const faults: string[] = [];
+  // 0.2.0 read this variable. Who still sets it must not get the times of orders in another unit without a word.
+  const unit = environment['UPSTREAM_TIMESTAMP_UNIT'] || timestampUnit;
+  if (unit !== timestampUnit)
+    faults.push(
+      'UPSTREAM_TIMESTAMP_UNIT must not be set: the unit of times is the reading timestampUnit in PLATFORM_PROFILE_FILE',
+    );
   // With this variable Node checks no certificate on any connection of the process.
   if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
     faults.push(

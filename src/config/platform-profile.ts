@@ -84,3 +84,12 @@ export function readPlatformProfile(path: string): KnownPlatform {
   const { readings, codes } = readSettingsFile(path, schema);
   return { readings: readings as KnownReadings, codes: codes as TaughtCodes };
 }
+
+/** Returns the content of this file, for the start. Nothing is known by a file with faults: the code that follows it ends the start. */
+export function profileAtStart(path: string | undefined): KnownPlatform {
+  try {
+    return path === undefined ? NOTHING_KNOWN : readPlatformProfile(path);
+  } catch {
+    return NOTHING_KNOWN;
+  }
+}

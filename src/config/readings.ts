@@ -142,7 +142,7 @@ export const readings = {
   timestampUnit: {
     question: 'What is the unit of times?',
     values: ['ms', 's'],
-    gateway: 'uses `UPSTREAM_TIMESTAMP_UNIT`, else this; a change needs a restart',
+    gateway: 'reads and sends times in it, `ms` while it is not known; a change needs a restart',
     asked: 'reads',
   },
   featureTrialEnd: {

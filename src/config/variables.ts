@@ -223,10 +223,6 @@ export const variables = {
     schema: scope.default(''),
     meaning: "scope of the platform users' tokens (password grant); empty: no scope is sent",
   },
-  UPSTREAM_TIMESTAMP_UNIT: {
-    schema: oneOf('ms', 's').optional(),
-    meaning: 'unit of the long timestamps of the platform; default as the profile says, else ms',
-  },
   PLATFORM_PROFILE_FILE: {
     reread: true,
     schema: word.optional(),

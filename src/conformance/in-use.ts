@@ -29,7 +29,7 @@ export function compareWithUse(
   const found = findings.readings;
   if (found.timestampUnit !== undefined && found.timestampUnit !== unitInUse)
     findings.remark(
-      `Times are in ${found.timestampUnit}, and the gateway reads them in ${unitInUse}: set UPSTREAM_TIMESTAMP_UNIT=${found.timestampUnit}, or PLATFORM_PROFILE_FILE.`,
+      `Times are in ${found.timestampUnit}, and the gateway reads them in ${unitInUse}: set PLATFORM_PROFILE_FILE to the profile of this run.`,
       true,
     );
   for (const name of triedFirst) {

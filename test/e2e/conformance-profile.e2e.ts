@@ -6,6 +6,7 @@ import { HARBOUR, ofHarbour, TestConformance } from '../support/conformance.ts';
 import { endings } from '../support/endings.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
+import { ProfileFile } from '../support/profile-file.ts';
 import { useSandbox } from '../support/stack.ts';
 
 /** A platform that differs in many readings at once: the run names all of them, and a gateway with the written profile serves it. */
@@ -13,6 +14,7 @@ import { useSandbox } from '../support/stack.ts';
 const sandbox = useSandbox();
 const conformance = new TestConformance(sandbox);
 const { ended } = endings();
+const unitOnly = new ProfileFile();
 
 const WRITES = ofHarbour('--write', '--order', '--yes');
 const ANNA = `/v1/enterprises/${HARBOUR}/members/mem-harbour-anna`;
@@ -90,9 +92,8 @@ describe(`PROFILES_SEED=${seed}`, () => {
     const differing = Object.entries(played)
       .filter(([name, value]) => value !== plainReadings[name as ReadingName] && !isHidden(name))
       .toSorted();
-    const found = await conformance.reported(WRITES, {
-      UPSTREAM_TIMESTAMP_UNIT: String(played['timestampUnit']),
-    });
+    unitOnly.write({ readings: { timestampUnit: played['timestampUnit'] } });
+    const found = await conformance.reported(WRITES, { PLATFORM_PROFILE_FILE: unitOnly.path });
     const { refused, gaps, left, unread } = found;
     expect({ refused, gaps, left, unread }).toEqual({ refused: [], gaps: [], left: [], unread: [] });
     expect(found.remarks.map(({ what }) => /`(\w+)`/.exec(what)?.[1]).toSorted()).toEqual(

@@ -250,9 +250,11 @@ describe('a platform that reads the interface otherwise', () => {
     const { code, out } = await conformance.run(ofHarbour());
     expect(code).toBe(2);
     expect(out).toMatch(/^! maxPageSize +3 /m);
-    expect(out).toContain('set UPSTREAM_TIMESTAMP_UNIT=s');
+    expect(out).toContain('set PLATFORM_PROFILE_FILE to the profile of this run');
     await sandbox.control('PUT', '/profile', { timestampUnit: 's' });
-    expect((await conformance.run(ofHarbour(), { UPSTREAM_TIMESTAMP_UNIT: 's' })).code).toBe(1);
+    expect(
+      (await conformance.run(ofHarbour(), { PLATFORM_PROFILE_FILE: conformance.profileFile })).code,
+    ).toBe(1);
   });
 
   it('has departures named by field, and a response that cannot be read as what is wrong', async () => {

@@ -251,10 +251,10 @@ describe('the file of the profile', () => {
     ],
     ['has a fault', { pages: 3 }, {}, 'readings.pages: is no reading'],
     [
-      'contradicts a variable',
-      { timestampUnit: 's' },
-      { UPSTREAM_TIMESTAMP_UNIT: 'ms' },
-      'UPSTREAM_TIMESTAMP_UNIT must be s',
+      'contradicts the variable of an earlier version',
+      {},
+      { UPSTREAM_TIMESTAMP_UNIT: 's' },
+      'UPSTREAM_TIMESTAMP_UNIT must not be set: the unit of times is the reading timestampUnit',
     ],
   ])('ends the start where it %s', async (_, readings, environment, reason) => {
     profile.write({ readings });
@@ -262,7 +262,7 @@ describe('the file of the profile', () => {
     await expect(other).rejects.toThrow(reason);
   });
 
-  it('gives the unit of times where no variable does', async () => {
+  it('gives the unit of times', async () => {
     await sandbox.control('PUT', '/profile', { timestampUnit: 's' });
     profile.write({ readings: { timestampUnit: 's' } });
     const other = await TestGateway.start(sandbox, { PLATFORM_PROFILE_FILE: profile.path });

@@ -35,6 +35,7 @@ import {
   startPostgres,
   throughPort,
 } from '../support/postgres.ts';
+import { ProfileFile } from '../support/profile-file.ts';
 import { ask, serverFolder, startRedis, until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
 import { credential, type LogLine, RecordedLog, settings } from '../support/settings.ts';
@@ -48,6 +49,7 @@ const DISK_MIB = 4;
 
 const sandbox = useSandbox();
 const { atEnd, ended } = endings();
+const profile = new ProfileFile();
 
 beforeEach(() => sandbox.reset({ tokens: true }));
 
@@ -892,10 +894,12 @@ it('O9 The gateway learns another unit of the times of the platform: an order fr
   const number = newNumber();
   const [item] = orderOf(number, {}, { endsAt: '2040-01-01T00:00:00.250Z' }).items;
   const sent = (gateway: TestGateway) => onceServed(() => place(gateway, number, { items: [item] }));
-  const before = await gatewayOn(url, { UPSTREAM_TIMESTAMP_UNIT: 'ms' });
+  const environment = { PLATFORM_PROFILE_FILE: profile.path };
+  const before = await gatewayOn(url, environment);
   expect((await sent(before)).status).toBe(201);
   await before.stop();
-  const again = await sent(await gatewayOn(url, { UPSTREAM_TIMESTAMP_UNIT: 's' }));
+  profile.write({ readings: { timestampUnit: 's' } });
+  const again = await sent(await gatewayOn(url, environment));
   expect([again.status, isReplay(again)]).toEqual([201, true]);
   expect(await commitsOf(number)).toBe(1);
 });

@@ -21,6 +21,7 @@ import {
 } from '../support/expected.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { freshBody, type OperationCase, operationCases, send } from '../support/operations.ts';
+import { ProfileFile } from '../support/profile-file.ts';
 import { useStack } from '../support/stack.ts';
 
 /** Errors in a complete response of the platform, for a read, a write that must not run twice and an order. */
@@ -554,6 +555,7 @@ describe('values that contradict the configuration', () => {
 
 describe('a platform that repeats what it gets, and a gateway that counts in seconds', () => {
   const seconds = new TestGateway();
+  const inSeconds = new ProfileFile();
   const seen: string[] = [];
   /** Its response to reads of assets; to other calls it echoes the request in each text field. */
   let assetsAnswer = '';
@@ -573,7 +575,11 @@ describe('a platform that repeats what it gets, and a gateway that counts in sec
     parrot.listen(0, '127.0.0.1');
     await once(parrot, 'listening');
     const { port } = parrot.address() as AddressInfo;
-    const environment = { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}`, UPSTREAM_TIMESTAMP_UNIT: 's' };
+    inSeconds.write({ readings: { timestampUnit: 's' } });
+    const environment = {
+      UPSTREAM_BASE_URL: `http://127.0.0.1:${port}`,
+      PLATFORM_PROFILE_FILE: inSeconds.path,
+    };
     await seconds.open(sandbox, environment);
   });
   afterAll(async () => {

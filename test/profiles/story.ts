@@ -60,11 +60,13 @@ export async function playProfile(
   await sandbox.control('PUT', '/profile', played);
   const folder = mkdtempSync(join(tmpdir(), 'played-'));
   const file = join(folder, 'profile.json');
-  const needed = Object.fromEntries(ALWAYS_TOLD.map((name) => [name, played[name]]));
+  const needed = Object.fromEntries(
+    [...ALWAYS_TOLD, 'timestampUnit' as const].map((name) => [name, played[name]]),
+  );
   writeFileSync(file, JSON.stringify({ version: 1, readings: isTold === 'yes' ? played : needed }));
   const database = await emptyDatabase('file');
   const environment = {
-    ...{ UPSTREAM_TIMESTAMP_UNIT: played.timestampUnit, PLATFORM_PROFILE_FILE: file },
+    PLATFORM_PROFILE_FILE: file,
     ...(isLate && { NODE_OPTIONS: FOLLOWS, DEMO_SANDBOX_CLOCK: `${sandbox.url}/__sandbox/clock` }),
     ...(isKilled && { DATABASE_URL: database.url, ENCRYPTION_KEYS: newEncryptionKey() }),
   };
