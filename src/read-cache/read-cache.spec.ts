@@ -302,8 +302,8 @@ describe('with Redis', () => {
     for (const endless of [0, 0.4, -1]) await store.set('key', list, endless);
     expect(await direct.exists('key')).toBe(0);
     expect(await store.get('key')).toBeUndefined();
-    await store.set('key', list, 5_000.7);
-    expect(await direct.pttl('key')).toBeLessThanOrEqual(5_000);
+    await store.set('key', list, LIFE.ttlMs + 0.7);
+    expect(await direct.pttl('key')).toBeLessThanOrEqual(LIFE.ttlMs);
     expect(await store.get('key')).toEqual(list);
   });
 
@@ -314,10 +314,10 @@ describe('with Redis', () => {
       askedAt: number,
       generation: 'one',
     }));
-    await Promise.all(lists.map((list) => store.set(`list-${list.askedAt}`, list, 5_000)));
+    await Promise.all(lists.map((list) => store.set(`list-${list.askedAt}`, list, LIFE.ttlMs)));
     for (const list of lists) {
       expect(await store.get(`list-${list.askedAt}`)).toEqual(list);
-      expect(await direct.pttl(`list-${list.askedAt}`)).toBeGreaterThan(4_000);
+      expect(await direct.pttl(`list-${list.askedAt}`)).toBeGreaterThan(LIFE.ttlMs / 2);
     }
   });
 
