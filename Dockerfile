@@ -41,7 +41,7 @@ FROM runtime AS sandbox
 COPY package.json ./
 COPY sandbox ./sandbox
 # The questions that the interface leaves open, which the gateway and the sandbox share.
-COPY src/config/readings.ts ./src/config/
+COPY src/config/readings.ts src/config/token-readings.ts src/config/taught-codes.ts ./src/config/
 USER node
 EXPOSE 4000
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \

@@ -1,9 +1,12 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, matchesGlob } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { API_PAGE, CONSOLE_PAGE, managementPaths, publicPaths } from '../../scripts/served-paths.ts';
+import { newSecret } from '../support/canary.ts';
 import { Fleet } from '../support/fleet.ts';
 import { NODE_PATH, START_SCRIPT, startGatewayProcess } from '../support/gateway-process.ts';
 import { orderOf } from '../support/order-body.ts';
@@ -209,6 +212,35 @@ describe('the image', () => {
       .map(([, name]) => `scripts/${name}`);
     expect(imported.filter((path) => !copied.includes(path))).toEqual([]);
     expect(imported.length).toBeGreaterThan(2);
+  });
+
+  it('starts the sandbox with the files of its stage alone', async () => {
+    const [, stage = ''] = /\nFROM runtime AS sandbox\n(.+?)\n(?=FROM )/s.exec(dockerfile) ?? [];
+    const folder = mkdtempSync(join(tmpdir(), 'sandbox-image-'));
+    for (const [, all = ''] of stage.matchAll(/^COPY (.+)$/gm)) {
+      const paths = all.split(' ');
+      const into = paths.pop() as string;
+      for (const path of paths)
+        cpSync(path, join(folder, into.endsWith('/') ? into + basename(path) : into), { recursive: true });
+    }
+    const [, command = ''] = /^CMD (.+)$/m.exec(stage) ?? [];
+    const [, ...options] = JSON.parse(command) as string[];
+    const child = spawn(process.execPath, options, {
+      cwd: folder,
+      env: { SANDBOX_APP_KEY: 'image', SANDBOX_APP_SECRET: newSecret('s'), SANDBOX_PORT: '0' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = once(child, 'close');
+    const errors = text(child.stderr);
+    const [line] = await Promise.race([once(child.stdout, 'data'), ended]);
+    child.kill();
+    const [status] = await ended;
+    rmSync(folder, { recursive: true });
+    expect([String(line), await errors, status]).toEqual([
+      expect.stringMatching(/^sandbox listening at http:/),
+      '',
+      0,
+    ]);
   });
 
   it.each(['gateway', 'database-init', 'conformance'])(
