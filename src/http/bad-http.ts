@@ -7,6 +7,8 @@ import { cutShort, firstResponse, givenUp, HUNG_UP, MAX_URL, TOO_LATE } from './
 
 /** The time for which the gateway discards the bytes that a client still sends after a refusal, until the client reads the response. */
 const LINGER_MS = 5_000;
+/** The same for a client that was too slow. It is disconnected within 6 s if its headers do not end, and within 11 s if its body does not. */
+const LINGER_SLOW_MS = 1_500;
 
 /** Writes the line of a response that belongs to no request. */
 type Tell = (requestId: string, problem: ProblemException) => void;
@@ -34,8 +36,8 @@ type HttpFault = Error & { readonly code?: string; readonly rawPacket?: unknown 
 
 function answerInTurn(error: HttpFault, socket: Socket, tell: Tell): void {
   const response = firstResponse(socket);
-  const refuseWith = (problem: ProblemException): void => {
-    const requestId = refuse(socket, problem, response);
+  const refuseWith = (problem: ProblemException, lingerMs = LINGER_MS): void => {
+    const requestId = refuse(socket, problem, response, lingerMs);
     // A request of which only a part has arrived has a line of its own.
     if (!response) tell(requestId, problem);
   };
@@ -54,7 +56,11 @@ function answerInTurn(error: HttpFault, socket: Socket, tell: Tell): void {
   else if (response && response.req.readableLength > 0) {
     refuseWith(new ProblemException('overloaded'));
     response.req.resume();
-  } else refuseWith(new ProblemException('validation-failed', { detail: TOO_LATE, retryable: true }));
+  } else
+    refuseWith(
+      new ProblemException('validation-failed', { detail: TOO_LATE, retryable: true }),
+      LINGER_SLOW_MS,
+    );
 }
 
 function isAboutRequest({ code = '' }: HttpFault): boolean {
@@ -76,7 +82,12 @@ function problemOf({ code, rawPacket }: HttpFault): ProblemException {
 }
 
 /** Writes on the socket itself, because Node has made no response object. Returns the id of the request in the response. */
-function refuse(socket: Socket, problem: ProblemException, response: ServerResponse | undefined): string {
+function refuse(
+  socket: Socket,
+  problem: ProblemException,
+  response: ServerResponse | undefined,
+  lingerMs: number,
+): string {
   const requestId = String(response?.req.headers['x-request-id'] ?? randomUUID());
   const body = problem.bodyFor(requestId);
   if (response) cutShort.set(response.req, body.status);
@@ -86,6 +97,6 @@ function refuse(socket: Socket, problem: ProblemException, response: ServerRespo
       `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
   );
   const end = edge('lingering connection', () => socket.destroy());
-  setTimeout(end, LINGER_MS).unref();
+  setTimeout(end, lingerMs).unref();
   return requestId;
 }

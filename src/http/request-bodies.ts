@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -9,7 +10,7 @@ import type { RequestFile } from '../request/request-stages.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { memoryLimit } from './admission.ts';
 import { utf8Type } from './media-type.ts';
-import { askForBody, MAX_BODY_BYTES } from './server-limits.ts';
+import { askForBody, cutShort, MAX_BODY_BYTES, TOO_LATE } from './server-limits.ts';
 import { edge } from '../shared/edge.ts';
 import { JSON_TYPE, PATCH_TYPES } from '../shared/json-types.ts';
 
@@ -124,14 +125,12 @@ export class RequestBodies {
     const share = this.#shares.get(request);
     if (share) share.isHandedOver = true;
     const length = request.headers['content-length'];
+    const digest = createHash('sha256');
     return {
       kind,
       length: length === undefined ? undefined : Number(length),
-      digest: createHash('sha256'),
-      open: () => {
-        askForBody(request.raw);
-        return payload;
-      },
+      digest,
+      chunks: () => arriving(request.raw, payload, digest),
     };
   }
 
@@ -164,6 +163,19 @@ export class RequestBodies {
     this.metrics.count('gateway_requests_refused_total', { reason: 'bodies' });
     return new ProblemException('overloaded', { retryAfter: 1 });
   }
+}
+
+/**
+ * Yields the bytes of a file. It does not destroy the stream, because the response uses the same connection. The rest of a request that was
+ * refused may still arrive, and must not run.
+ */
+async function* arriving(raw: IncomingMessage, payload: Readable, digest: Hash): AsyncGenerator<Buffer> {
+  askForBody(raw);
+  for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    digest.update(chunk);
+    yield chunk;
+  }
+  if (cutShort.has(raw)) throw new ProblemException('validation-failed', { detail: TOO_LATE });
 }
 
 /** Returns the type of a body that the route accepts. Undefined for any other type. */

@@ -102,8 +102,7 @@ async function repeated(
 
 /** Reads the file of a repeated request, which has no other reader. */
 async function digestOf(file: RequestFile): Promise<string> {
-  for await (const chunk of file.open().iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>)
-    file.digest.update(chunk);
+  for await (const _ of file.chunks());
   return file.digest.digest('base64url');
 }
 

@@ -1,6 +1,5 @@
 import type { Hash } from 'node:crypto';
 import { randomUUID } from 'node:crypto';
-import type { Readable } from 'node:stream';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Span } from '@opentelemetry/api';
@@ -84,12 +83,10 @@ export interface RequestFile {
   readonly kind: 'csv' | 'ndjson';
   /** The length in bytes, as the request states it. Undefined if the request does not state it. */
   readonly length: number | undefined;
-  /** The digest of the bytes that were read so far. The reader adds them. */
+  /** The digest of the bytes that were read so far. */
   readonly digest: Hash;
-  /**
-   * Asks the client for the body, if it waits for that. The reader must not destroy the stream, because the response uses its connection.
-   */
-  open(): Readable;
+  /** Asks the client for the body, if it waits for that, and yields it. Rejects if the request is refused before all of it has come. */
+  chunks(): AsyncIterable<Buffer>;
 }
 
 /** The headers of RFC 9745 and RFC 8594. */

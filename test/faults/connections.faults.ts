@@ -24,6 +24,12 @@ Socket.prototype.setTimeout = function (ms, ...rest) {
   this.isTold = true;
   return set.call(this, ms > 10_000 ? ms / 7 : ms, ...rest);
 };`;
+/** A client that was too slow has 15 s to read its refusal, in place of 1.5: enough for the client of a slow machine. */
+const PATIENT = `const set = globalThis.setTimeout;
+globalThis.setTimeout = (act, ms, ...rest) => set(act, ms === 1_500 ? 15_000 : ms, ...rest);`;
+const preloaded = (script: string) => ({
+  NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}`,
+});
 const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n';
 
 const sandbox = useSandbox();
@@ -35,8 +41,8 @@ const running: Socket[] = [];
 
 beforeAll(async () => {
   fleet = await Fleet.start(sandbox, 1, { callers: [{ name: 'neighbour' }] });
-  await fleet.launch({}, { maxFiles: 256 });
-  await fleet.launch({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(QUICK)}` });
+  await fleet.launch(preloaded(PATIENT), { maxFiles: 256 });
+  await fleet.launch(preloaded(QUICK));
   slow = startSlow();
   for (const each of Object.values(slow)) each.catch(() => undefined);
 });
@@ -63,6 +69,25 @@ function drip(byte: string) {
   };
 }
 
+/** The refusal of a file whose last row comes only after it, and what the gateway says that became of it. */
+async function lateFile() {
+  const row = 'late,Late,first-login-1\n';
+  const file = `account,name,password\n${row}`;
+  const head =
+    `POST /v1/enterprises/ent-harbour/member-imports?mode=add HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${fleet.key}\r\n` +
+    `X-Request-Id: late-file\r\nContent-Type: text/csv\r\nContent-Length: ${file.length}\r\n\r\n`;
+  const { answers } = await converse(url(1), head + file.slice(0, -5), {
+    after: (socket) => void socket.once('data', () => socket.write(file.slice(-5))),
+  });
+  const lines = () =>
+    (fleet.gateways[1]?.output() ?? '')
+      .split('\n')
+      .filter((line) => line.includes('"requestId":"late-file"'));
+  await until('it has ended', () => lines().some((line) => line.includes('"event":"request"')));
+  const jobs = await fleet.get(1, '/v1/jobs', { 'x-api-key': fleet.key });
+  return [answers.map(({ status, body }) => [status, body['outcome']]), jobs.body['items']];
+}
+
 /** A client that is busy when its response comes, and sends more before it reads. The second byte is answered by a reset if nobody reads. */
 async function readLate(socket: Socket): Promise<void> {
   socket.pause();
@@ -83,6 +108,7 @@ function startSlow() {
     second: converse(url(), `${LIVE}\r\nGET /health/l`, { after: drip('i') }),
     body: converse(url(), post('X-Request-Id: body\r\nContent-Length: 1000\r\n\r\n{'), { after: drip(' ') }),
     silentBody: converse(url(), post('X-Request-Id: silentBody\r\nContent-Length: 1000\r\n\r\n{')),
+    file: lateFile(),
     reader,
     patient: reader.then(patientOrder),
     unread: unreadOrder(),
@@ -170,6 +196,10 @@ describe('a slow caller', () => {
       expect(ms).toBeLessThan(25_000);
     },
   );
+
+  it('K19 over a file is refused, and the file is not imported when its rest comes', async () => {
+    expect(await slow.file).toEqual([[[400, 'not_processed']], []]);
+  });
 
   it('K19 is told so if the gateway had no time to read the body, and its request is not carried out later', async () => {
     expect(await slow.unread).toEqual([503, 'overloaded', 'not_processed', 404]);

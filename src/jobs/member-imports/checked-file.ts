@@ -72,11 +72,10 @@ export async function readFile(
   return { rows, chunks };
 }
 
-/** Yields the bytes of a file, up to the limit. It does not destroy the stream, because the response uses the same connection. */
+/** Yields the bytes of a file, up to the limit. */
 async function* limited(file: RequestFile, maxBytes: number, slices: Slices): AsyncGenerator<Buffer> {
   let bytes = 0;
-  for await (const chunk of file.open().iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    file.digest.update(chunk);
+  for await (const chunk of file.chunks()) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw tooLarge(`${maxBytes} bytes`);
     yield chunk;
