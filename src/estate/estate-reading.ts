@@ -27,6 +27,8 @@ const SOON_MS = 2_000;
 const GO_ON_MS = FIRST_MS / 2;
 /** A reading reads this number of assets before it gives way, so that it comes to its end at last. */
 const MIN_ASSETS = 20;
+/** A reading for which a write waits gives way once its products have taken this many times as long as its lists. */
+const PRODUCTS_TO_LISTS = 3;
 const ASSETS_PER_STEP = 100;
 /** After this number of failures one after the other the platform is away, and the reading ends. */
 const MAX_FAILURES = 3;
@@ -199,22 +201,29 @@ export class EstateReading {
   }
 
   /**
-   * Whether another enterprise has to be read first, or this one anew: the lists of a long reading lack what a write has changed since. If an
-   * asset has no `updatedAt`, a new reading reads its products again, and might never end where writes go on.
+   * Whether another enterprise has to be read first, or this one anew: the lists of a long reading lack what a write has changed since. Most
+   * of the time goes into products also where writes go on, because long lists are read again later. If an asset has no
+   * `updatedAt`, a new reading reads its products again, and might never end.
    */
-  async #mustGiveWay({ known, startedAt }: Reading, open: readonly HeldAsset[]): Promise<boolean> {
+  async #mustGiveWay(
+    { known, startedAt }: Reading,
+    listedAt: number,
+    open: readonly HeldAsset[],
+  ): Promise<boolean> {
     if (await this.store.isAsked()) return true;
-    const isLong = known.now() - startedAt >= ONE_WRITTEN_MS;
+    const longMs = Math.max(ONE_WRITTEN_MS, PRODUCTS_TO_LISTS * (listedAt - startedAt));
+    const isLong = known.now() - listedAt >= longMs;
     return isLong && open.every(({ asset }) => asset.updatedAt !== null) && this.store.isWritten(known);
   }
 
   /** Resolves to undefined if the reading stopped for an enterprise that has to be read first. An asset that fails stops no other asset. */
   async #readProducts(reading: Reading, open: readonly HeldAsset[]): Promise<Missing | undefined> {
     const { hold, call, known } = reading;
+    const listedAt = known.now();
     let [count, failures] = [0, 0];
     let why = 'getAssetProducts: did not come whole';
     for (const [index, held] of open.entries()) {
-      if (index >= MIN_ASSETS && (await this.#mustGiveWay(reading, open))) return undefined;
+      if (index >= MIN_ASSETS && (await this.#mustGiveWay(reading, listedAt, open))) return undefined;
       const at = known.now();
       let products: readonly EstateProduct[] | undefined;
       try {
