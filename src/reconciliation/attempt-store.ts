@@ -12,6 +12,8 @@ export interface PastAttempt {
   readonly result: AttemptOutcome;
   readonly licenseOrders: readonly string[];
   readonly failure?: string;
+  /** No list of assets has come, so the attempt says nothing of what is gone. */
+  readonly isBlind?: true;
 }
 
 type Submission = Pick<LedgerRecord, 'name' | 'submittedAt'>;

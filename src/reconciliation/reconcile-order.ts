@@ -25,20 +25,24 @@ import type { AttemptOutcome } from '../observability/metric-tables.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { inOwnTrace } from '../observability/tracing.ts';
 import { ownCallOf } from '../request/make-call.ts';
-import { type Holdings, NoUser, PlatformSearch, type SearchTerms } from '../upstream/platform-search.ts';
+import {
+  type Holdings,
+  NoUser,
+  PlatformSearch,
+  SearchedAssets,
+  type SearchTerms,
+} from '../upstream/platform-search.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { AttemptStore, type PastAttempt } from './attempt-store.ts';
 
 type Attempt = Pick<PastAttempt, 'result'> & Partial<PastAttempt>;
 
-/** `known` has the contents of assets that were read before a wait of the same attempt. */
+/** `known` has what was read before a wait of the same attempt. */
 type AttemptTerms = Required<Pick<SearchTerms, 'abandon' | 'known'>>;
 
 /** The most waits of one attempt. The attempts of other orders wait too, because they would ask the same platform. */
 const MAX_WAITS = 10;
 const NOT_NEEDED: Attempt = { result: 'not_needed' };
-/** The results of attempts that did not get the lists. */
-const WITHOUT_LISTS: ReadonlySet<AttemptOutcome> = new Set(['failed', 'no_user', 'unreadable']);
 
 /**
  * Searches the platform for an order that is in doubt, incomplete, or accepted for later. The order succeeded if the platform shows every purchase
@@ -61,7 +65,7 @@ export class OrderReconciler {
    * Fails only if a maintenance stops the search, or if the database has not kept what it found. Such an attempt does not count.
    */
   async reconcile(write: string, abandon: AbortSignal): Promise<boolean> {
-    const terms = { abandon, known: new Map() };
+    const terms = { abandon, known: new SearchedAssets() };
     for (let waits = 0; waits <= MAX_WAITS && !abandon.aborted; waits++) {
       const { result, waitS } = await this.#try(write, terms, waits === MAX_WAITS);
       if (waitS === 0) return result === 'settled';
@@ -90,7 +94,8 @@ export class OrderReconciler {
       const reason = error instanceof Error ? error.name : typeof error;
       if (!abandon.aborted)
         this.log.warn({ event: 'reconciliation-failed', write, reason }, 'The search for an order failed');
-      attempt = { result, failure: error instanceof UpstreamFailure ? error.kind : reason };
+      const failure = error instanceof UpstreamFailure ? error.kind : reason;
+      attempt = { result, failure, ...(!terms.known.hasList && { isBlind: true }) };
       waitS = namedWait(error);
     }
     const { result } = attempt;
@@ -165,9 +170,10 @@ export class OrderReconciler {
       if (sought.every((deletion) => isInNoLock(deletion, locks, place.found))) continue;
       return isReadable(locks) ? 'not_found' : 'unreadable';
     }
-    // A list may lack something for a moment, so what is gone has to be gone twice. A list that did not come says nothing.
+    // A list may lack something for a moment, so what is gone has to be gone twice, and not there in between. An attempt to which a list has
+    // come may have seen it, even if it failed later.
     const attempts = await this.history.attemptsFor(before).catch(() => []);
-    const last = attempts.findLast(({ result }) => !WITHOUT_LISTS.has(result));
+    const last = attempts.findLast(({ isBlind }) => !isBlind);
     return last?.result === 'gone_once' ? undefined : 'gone_once';
   }
 

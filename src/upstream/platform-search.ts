@@ -38,11 +38,31 @@ export interface SearchTerms {
   readonly user?: string | undefined;
   /** Limits the search to the assets with these numbers. Undefined means all assets. */
   readonly assetNums?: ReadonlySet<string>;
-  /** The contents that were read before, by the id of the asset. They are not read again, and what comes whole is added. */
-  readonly known?: Map<string, AssetHolding>;
+  /** What the search has read before. */
+  readonly known?: SearchedAssets;
 }
 
 type AssetHolding = Omit<Holding, 'assetNum'>;
+
+/** What one search has read so far. After a wait it goes on with this. */
+export class SearchedAssets {
+  /** The contents that came whole, by the id of the asset. They are not read again. */
+  readonly contents = new Map<string, AssetHolding>();
+  readonly #listed = new Map<string, ReadonlySet<string>>();
+
+  /** True if a list of assets has come. */
+  get hasList(): boolean {
+    return this.#listed.size > 0;
+  }
+
+  /** Adds a list. Returns whether it has all assets of the lists with this name that came before. */
+  isComplete(list: string, ids: Iterable<string>): boolean {
+    const now = new Set(ids);
+    const all = now.union(this.#listed.get(list) ?? new Set<string>());
+    this.#listed.set(list, all);
+    return all.size === now.size;
+  }
+}
 
 /**
  * Reads the assets of an enterprise and their content (order #8, member #7), and the enterprise of a customer (order #3), to learn the
@@ -79,11 +99,12 @@ export class PlatformSearch {
       });
       return readDeciding(assetShape, data, deciding, read, notes);
     });
+    const isComplete = known?.isComplete(`assets of ${enterpriseGlobalId}`, listed.items.map(idOf)) ?? true;
     const isWanted = (num: string | null) => !assetNums || num === null || assetNums.has(num);
     const wanted = listed.items.filter(({ assetNum }) => isWanted(assetNum));
     return {
       assets: await this.#holdings(call, wanted, known),
-      isWhole: isWholeFor(listed, deciding.fields),
+      isWhole: isComplete && isWholeFor(listed, deciding.fields),
     };
   }
 
@@ -109,9 +130,10 @@ export class PlatformSearch {
       return readDeciding(lentLockShape, data, deciding, read, notes);
     });
     const lent = listed.items.filter(({ isLent }) => isLent !== false);
+    const isComplete = terms.known?.isComplete(`locks of ${enterpriseGlobalId}`, lent.map(idOf)) ?? true;
     return {
       assets: await this.#holdings(call, lent, terms.known),
-      isWhole: isWholeFor(listed, deciding.fields),
+      isWhole: isComplete && isWholeFor(listed, deciding.fields),
     };
   }
 
@@ -145,15 +167,15 @@ export class PlatformSearch {
   async #holdings(
     call: CallContext,
     assets: readonly { readonly assetId: string; readonly assetNum: string | null }[],
-    known = new Map<string, AssetHolding>(),
+    { contents } = new SearchedAssets(),
   ): Promise<Holding[]> {
     const holdings: Holding[] = [];
     for (const { assetId, assetNum } of assets) {
       call.abandon?.throwIfAborted();
       // Each call asks whether a maintenance stops it.
       const content =
-        known.get(assetId) ?? (await this.#read({ ...call, progress: new Progress() }, assetId));
-      if (content.isWhole) known.set(assetId, content);
+        contents.get(assetId) ?? (await this.#read({ ...call, progress: new Progress() }, assetId));
+      if (content.isWhole) contents.set(assetId, content);
       holdings.push({ assetNum, ...content });
     }
     return holdings;
@@ -171,6 +193,8 @@ export class PlatformSearch {
     }
   }
 }
+
+const idOf = ({ assetId }: { readonly assetId: string }) => assetId;
 
 /** The users file has no user who serves the enterprise. */
 export class NoUser extends Error {

@@ -177,6 +177,35 @@ describe('an accepted deletion', () => {
     expect((await attemptsOf(gateway))['settled']).toBeUndefined();
   });
 
+  it.each<[string, string, object]>([
+    ['asset cannot be read', 'ast-1002', { code: '60024' }],
+    ['content came only after a wait', '', { httpStatus: 429, headers: { 'Retry-After': '1' } }],
+  ])(
+    'stays accepted where a list between two without the asset had it, and some %s',
+    async (_, path, action) => {
+      const gateway = await gatewayOf({ asyncOrders: 'never' });
+      const lacking = { operation: 'listAssets', times: 1, action: success([]) };
+      // The first list is read when the order is sent.
+      await sandbox.fault({ ...lacking, skip: 1 });
+      await sandbox.fault({ ...lacking, skip: 2 });
+      const body = order([deletion()], { syncMode: 'async' });
+      expect((await place(gateway, body)).status).toBe(202);
+      await sandbox.fault({
+        operation: 'listAssetProducts',
+        match: { path },
+        ...(path === '' && { times: 1 }),
+        action,
+      });
+      await seen(gateway, 'gone_once');
+      await until('a search came after both, or the order has ended', async () => {
+        const lists = await sandbox.journal('listAssets');
+        return lists.length >= 5 || (await stateOf(gateway, body)) !== 'accepted';
+      });
+      expect(await stateOf(gateway, body)).toBe('accepted');
+      expect((await attemptsOf(gateway))['settled']).toBeUndefined();
+    },
+  );
+
   it.each<[string, object]>([
     ['null', success(null)],
     ['lists that are null', success({ productInstanceList: null, children: null })],
