@@ -76,6 +76,15 @@ describe('the effects of deletions now and before:', () => {
     expect(comparedEffects(before, now)).toBe(expected);
   });
 
+  const inAsset = of('1', { instances: [] });
+  const inLock = of('1', { productUri: 'b', instances: [] });
+  it.each<[string, Effects, Effects, string]>([
+    ['are not shown any more', [inAsset, inLock], [inAsset, unread('1')], 'hidden'],
+    ['are shown again', [inAsset, unread('1')], [inAsset, inLock], 'same'],
+  ])('lent locks, which may have one of two products, %s', (_, before, now, expected) => {
+    expect(comparedEffects(before, now)).toBe(expected);
+  });
+
   const one = { productId: 'p-1', licenseOrderId: 'l-1', nodes: 5, endsAt: '2027-01-01T00:00:00.000Z' };
   const withThese = (...instances: object[]) => [of('1', { instances: instances as (typeof one)[] })];
   it.each<[string, Effects, Effects, string]>([

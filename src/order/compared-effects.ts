@@ -96,14 +96,19 @@ function endOf({ endsAt }: KeptInstance): number {
 }
 
 /**
- * Returns the effects of assets whose products the platform does not show. Where it shows them, an effect has the instances of a product, or names a
- * product of which it is open whether the deletion means it.
+ * Returns the effects of assets whose products the platform does not show. It shows them where an effect names a product of which it is open whether
+ * the deletion means it. It shows what decides whether an asset goes where an effect has the instances of a product; the lent locks, which may have
+ * others, may be hidden all the same.
  */
 function hiddenIn(effects: Effects): Effects {
-  const isShown = ({ readable, productUri, instances }: KeptEffect) =>
-    instances !== undefined || (!readable && productUri !== null);
-  const shown = new Set(effects.filter(isShown).map(({ assetNum }) => assetNum));
-  return effects.filter(({ readable, assetNum }) => !readable && !shown.has(assetNum));
+  const numbersOf = (isWanted: (effect: KeptEffect) => boolean) =>
+    new Set(effects.filter(isWanted).map(({ assetNum }) => assetNum));
+  const open = numbersOf(({ readable, productUri }) => !readable && productUri !== null);
+  const shown = numbersOf(({ instances }) => instances !== undefined);
+  return effects.filter(
+    ({ kind, readable, assetNum }) =>
+      !readable && !open.has(assetNum) && !(kind === 'asset-removed' && shown.has(assetNum)),
+  );
 }
 
 /** Whether the number is not in the platform's list. */
