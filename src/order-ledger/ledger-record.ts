@@ -260,16 +260,17 @@ export function withoutScheduled(details: Details): Details {
 }
 
 /**
- * Returns the details that a record keeps in that state. It loses the data of its schedule when the order is sent, and its search data when the
- * order is settled. A refused, unsent or cancelled order also loses its items, so that no caller fills the database with orders that cost
- * nothing.
+ * Returns the details that a record keeps in that state. It loses the data of its schedule when the order is sent. When the order is settled, it
+ * keeps of its search data the customers, by whom the enterprises of its assets are found. A refused, unsent or cancelled order also loses its
+ * items, so that no caller fills the database with orders that cost nothing.
  */
 export function keptDetails(details: Details, state: State): Details {
   if (state === 'scheduled') return details;
   const sent = withoutScheduled(details);
   if (!sent.order || unsettled.includes(state)) return sent;
-  const { search: _, ...order } = sent.order;
-  if (!['rejected', 'not_sent', 'cancelled'].includes(state)) return { ...sent, order };
+  const { search: { customers } = {}, ...order } = sent.order;
+  if (!['rejected', 'not_sent', 'cancelled'].includes(state))
+    return { ...sent, order: { ...order, ...(customers && { search: { customers } }) } };
   return { ...sent, order: { ...order, ordered: [], enterprises: enterprisesOf(order) } };
 }
 

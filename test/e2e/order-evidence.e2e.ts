@@ -412,6 +412,18 @@ describe('an order whose result has no ids', () => {
     },
   );
 
+  it('shows its assets where only its customer tells the enterprise', async () => {
+    const gateway = await gatewayOf({ orderIds: 'later' }, true);
+    const body = order([purchase('draft.pro', 2, { customerId: HARBOUR.customerId })]);
+    expect((await place(gateway, body)).status).toBe(201);
+    const [commit] = await sandbox.commits();
+    const { status, body: page } = await gateway.get(`${ORDERS}/crm/${body.channelOrderId}/assets`);
+    expect([status, page['items']]).toEqual([
+      200,
+      [expect.objectContaining({ sequence: 1, licenseOrderId: commit?.licenseOrderIds[0] })],
+    ]);
+  });
+
   it('is looked for, and gets its ids, where the platform is not known', async () => {
     const gateway = await gatewayOf({ orderIds: 'later' });
     const body = order([purchase('draft.pro', 2)]);
