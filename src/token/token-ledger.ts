@@ -64,11 +64,12 @@ export class TokenLedger {
    */
   claim(keys: TokenKeys, owner: string, stale: readonly string[] = [], passed?: string): Promise<Claim> {
     return this.store.change<Claim>(keys, (entries, now) => {
-      const changes: Changes = {};
+      // An owner that claims again gives back what it has, unless it gets it once more.
+      const changes: Changes = released(entries, owner);
       const kept = tokenIn(entries);
       if (kept && !stale.includes(kept.version) && kept.endsInMs > 0) {
         const token = this.#open(keys, kept.sealed);
-        if (token) return { result: { kind: 'token', token, endsInMs: kept.endsInMs } };
+        if (token) return { result: { kind: 'token', token, endsInMs: kept.endsInMs }, changes };
         // The token was sealed under a removed key, or not by the gateway.
         changes.token = null;
       }

@@ -6,7 +6,7 @@ import { issueTokens, json, TokenServer } from '../../test/support/token-server.
 import { type RotatingSecret, Secret } from '../config/secret.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import { UpstreamPools } from '../transport/upstream-pools.ts';
+import { tokenConnections, UpstreamPools } from '../transport/upstream-pools.ts';
 import type { Principal } from './principal.ts';
 import { TokenEndpoint } from './token.endpoint.ts';
 import { TokenFailure } from './token-failure.ts';
@@ -223,6 +223,28 @@ describe('a failure', () => {
     }
     expect(server.requests.length).toBeGreaterThanOrEqual(7);
     expect(server.requests.length).toBeLessThanOrEqual(10);
+  });
+
+  it('of the endpoint also counts for principals that wait for a connection', async () => {
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    server.answer = async (response) => {
+      if (server.requests.length === tokenConnections.user) resolve();
+      await asked;
+      response.destroy();
+    };
+    const users = Array.from({ length: 3 * tokenConnections.user }, (_, index): Principal => {
+      const [alias, password] = [`user-${index}`, new Secret(credential())];
+      return { kind: 'user', alias, username: `${alias}@harbour`, password };
+    });
+    const failures = await Promise.all(users.map((user) => failureOf(get(user, PATIENT_MS))));
+    expect(new Set(failures.map((failure) => (failure as TokenFailure).kind))).toEqual(
+      new Set(['unavailable']),
+    );
+    expect(server.requests.length).toBe(tokenConnections.user);
+    // None of them holds up the next request.
+    server.answer = issueTokens;
+    passedMs = 2_000;
+    expect(new Set(await Promise.all(users.map(tokenFor))).size).toBe(users.length);
   });
 
   it('G19 of each principal is told with the time of the next request, until the credentials change or a token comes', async () => {

@@ -165,7 +165,20 @@ export class TokenManager {
 
   async #obtain(principal: Principal, held?: HeldToken): Promise<HeldToken> {
     const owner = newOwner();
-    const claim = await whenNotBusy(() => this.store.claim(principal, owner, held?.version));
+    const claim = () => whenNotBusy(() => this.store.claim(principal, owner, held?.version));
+    const first = await claim();
+    if (first.kind !== 'permit') return this.#use(principal, first, held);
+    const limit = this.#limits[principal.kind];
+    const isLate = limit.activeCount + limit.pendingCount >= limit.concurrency;
+    // While the request waits for a connection, the endpoint may fail, another replica may get the token, and the permit may end.
+    return limit(async () => this.#use(principal, isLate ? await claim() : first, held));
+  }
+
+  async #use(
+    principal: Principal,
+    claim: Exclude<StoreClaim, { kind: 'busy' }>,
+    held?: HeldToken,
+  ): Promise<HeldToken> {
     switch (claim.kind) {
       case 'token':
         this.metrics.tokenEvent(principal.kind, 'shared');
@@ -179,9 +192,7 @@ export class TokenManager {
 
   async #renew(principal: Principal, permit: Permit, refreshToken?: string): Promise<HeldToken> {
     try {
-      const token = await this.#ask(permit, () =>
-        this.#limits[principal.kind](() => this.#request(principal, refreshToken)),
-      );
+      const token = await this.#ask(permit, () => this.#request(principal, refreshToken));
       const kept = await this.store.save(principal, permit, token);
       this.metrics.tokenEvent(principal.kind, 'renewed');
       return kept;
