@@ -328,6 +328,20 @@ it.each([
   },
 );
 
+it('J3 of a row may stand beside the user name of another enterprise', async () => {
+  await started({}, PEOPLE);
+  const rows = PEOPLE.slice(2, -1).map((account) => `${account},${account}@harbour,,Name ${account}`);
+  const file = [
+    'account,userName,password,name',
+    `zoe,anna@elsewhere,${newSecret('m')},Zoe`,
+    ...rows,
+    '',
+  ].join('\r\n');
+  const { job } = await imported('?mode=upsert', file);
+  expect(job).toMatchObject({ state: 'succeeded', succeeded: 1, failed: 0 });
+  expect(await accounts()).toEqual([...PEOPLE, 'zoe'].toSorted());
+});
+
 it.each(['separated', 'joined', 'dotted'])(
   'in a file with user names too go on deleting who is missing: the code is %s',
   async (accountSuffix) => {

@@ -4,7 +4,7 @@ import { sameCase, suffixFor } from '../../member/account-suffix.ts';
 import { CLEARABLE, type ClearableField } from '../../member/dto/member.dto.ts';
 import { type ListedMember, stillHidden } from '../../member/member.mapper.ts';
 import type { WaitingMember } from '../store/job-record.ts';
-import { accountOf, isAccount } from './account-of.ts';
+import { isAccount } from './account-of.ts';
 
 /** A member whom a row of a file can name by its account. */
 export interface KnownMember extends Pick<
@@ -53,6 +53,8 @@ export class KnownMembers {
     this.#suffix = known;
     this.hidden = stillHidden(CLEARABLE, members);
     for (const member of members) {
+      // Several searches may have found the same member.
+      if (this.#ids.has(member.memberGlobalId)) continue;
       this.#ids.add(member.memberGlobalId);
       this.#add({ ...member, hidden: member.hidden.filter((field) => this.hidden.includes(field)) }, known);
     }
@@ -106,7 +108,8 @@ export class KnownMembers {
   /** True if the user name that a row has in addition to its account is that of a member with another account. */
   namesTwo({ account, besideAccount: userName }: WaitingMember): boolean {
     if (userName === undefined) return false;
-    const named = this.meantBy({ account: accountOf(userName), userName });
+    // A user name with the code of another enterprise names nobody of this one.
+    const named = this.#byUserName.get(sameCase(userName)) ?? (isAccount(userName) ? this.of(userName) : []);
     const isMeant = (member: MeantMember) =>
       member.account === null
         ? sameCase(member.userName).startsWith(sameCase(account))
