@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { Grants } from '../request/call-context.ts';
+import type { CallContext, Grants } from '../request/call-context.ts';
 import { CallerRegistry } from './caller.registry.ts';
 import type { Caller } from '../request/caller.ts';
 import { ClientCertificates } from './client-certificates.ts';
@@ -107,12 +107,19 @@ export class CallerAuthentication {
 
   /**
    * Returns the present rights of these credentials, for a response that goes on after its request was authorised. Undefined if they grant
-   * nothing with this scope.
+   * nothing with this scope. `begunBy` is the caller of the request, if its response comes to an end by itself: it is completed although the
+   * token expires meanwhile, or its issuer cannot be reached.
    */
-  async grantsNow(credentials: Credentials, scope: Scope): Promise<Grants | undefined> {
+  async grantsNow(
+    credentials: Credentials,
+    scope: Scope,
+    begunBy?: CallContext['caller'],
+  ): Promise<Grants | undefined> {
     const known = this.recognised(credentials);
     if (known || !this.hasToken(credentials.headers)) return grantsWith(scope, known);
     const verdict = await this.verified(credentials).catch(() => undefined);
+    if (begunBy && (verdict === undefined || verdict === TOKEN_REFUSALS.expired))
+      return grantsWith(scope, this.jwts.present(begunBy));
     return verdict instanceof ProblemException ? undefined : grantsWith(scope, verdict);
   }
 

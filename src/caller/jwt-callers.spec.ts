@@ -1,10 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Issuer } from '../../test/support/issuer.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
+import { CallerAuthentication } from './caller-authentication.ts';
 import { CallerRegistry } from './caller.registry.ts';
+import { ClientCertificates } from './client-certificates.ts';
+import type { ListenConfig } from '../config/app-config.ts';
+import type { Caller } from '../request/caller.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { JwtCallers } from './jwt-callers.ts';
 
@@ -46,6 +52,30 @@ function later(minutes: number): void {
 }
 
 describe('a token that was verified', () => {
+  it('lets a response that has begun be completed after it has expired, with the present rights of its caller', async () => {
+    const certificates = new ClientCertificates(
+      { certificates: undefined } as ListenConfig,
+      registry,
+      recorded.log,
+    );
+    const authentication = new CallerAuthentication(registry, callers, certificates);
+    const request = new IncomingMessage(new Socket());
+    request.headers.authorization = `Bearer ${await issuer.token(CLAIMS)}`;
+    const begunBy = (await authentication.verified(request)) as Caller;
+    const now = () => authentication.grantsNow(request, 'orders:read', begunBy);
+    const inADay = Date.now() + 86_400_000;
+    jest.spyOn(Date, 'now').mockReturnValue(inADay);
+    expect([await authentication.grantsNow(request, 'orders:read'), await now()]).toEqual([
+      undefined,
+      begunBy.grants,
+    ]);
+    expect(await authentication.grantsNow(request, 'members:read', begunBy)).toBeUndefined();
+    const reloaded = recorded.next('callers-reloaded');
+    writeFileSync(join(folder, 'callers.json'), JSON.stringify({ callers: [] }));
+    await reloaded;
+    expect(await now()).toBeUndefined();
+  });
+
   it('counts no longer once the issuer has withdrawn its key', async () => {
     await issuer.addKey('key-2');
     const [old, other] = [await issuer.token(CLAIMS), await issuer.token(CLAIMS, { kid: 'key-2' })];

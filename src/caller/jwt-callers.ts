@@ -7,6 +7,7 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { CallerRegistry } from './caller.registry.ts';
+import type { CallContext } from '../request/call-context.ts';
 import type { Caller } from '../request/caller.ts';
 import { IssuerKeys, KeysUnavailable, type KeySet, RETRY_MS } from './issuer-keys.ts';
 import { nameInToken, scopesInToken, type TokenScopes } from './token-claims.ts';
@@ -56,6 +57,7 @@ interface Verified {
 export class JwtCallers implements OnApplicationShutdown {
   readonly #trust: JwtConfig['trust'];
   readonly #keys: IssuerKeys | undefined;
+  readonly #given = new WeakMap<object, TokenScopes>();
   readonly #verified = new LRUCache<string, Verified>({ max: MAX_VERIFIED });
 
   constructor(
@@ -106,9 +108,22 @@ export class JwtCallers implements OnApplicationShutdown {
     if (!name || !entry) return 'caller';
     const given = scopesInToken(claims, this.#trust?.audience ?? '');
     const endsAt = ((claims.exp ?? 0) + CLOCK_TOLERANCE_S) * 1_000;
-    const verified = { name, given, endsAt, keys, entry, caller: { ...entry, ...given } };
+    const verified = { name, given, endsAt, keys, entry, caller: this.#made(entry, given) };
     this.#verified.set(digest, verified);
     return verified.caller;
+  }
+
+  /** Returns the present caller for one that a token gave before, whether or not the token is still valid. */
+  present(caller: CallContext['caller']): Caller | undefined {
+    const given = this.#given.get(caller);
+    const entry = given && this.registry.byName(caller.name);
+    return entry && { ...entry, ...given };
+  }
+
+  #made(entry: Caller, given: TokenScopes): Caller {
+    const caller = { ...entry, ...given };
+    this.#given.set(caller, given);
+    return caller;
   }
 
   #callerOf(verified: Verified): Caller | undefined {
@@ -116,7 +131,7 @@ export class JwtCallers implements OnApplicationShutdown {
     if (!entry) return undefined;
     if (entry !== verified.entry) {
       verified.entry = entry;
-      verified.caller = { ...entry, ...verified.given };
+      verified.caller = this.#made(entry, verified.given);
     }
     return verified.caller;
   }

@@ -75,7 +75,7 @@ export class EstateController {
       tell(reply, incomplete);
       const granted = whileGranted(
         rows,
-        () => this.callers.grantsNow(raw, SCOPE),
+        () => this.callers.grantsNow(raw, SCOPE, call.caller),
         ({ enterpriseGlobalId }) => enterpriseGlobalId,
       );
       return rowStream<EstateRowDto>(

@@ -137,7 +137,7 @@ export class JobsController {
     const { enterpriseGlobalId } = job.definition;
     const rows = whileGranted(
       this.jobs.rows(job, status),
-      () => this.callers.grantsNow(raw, READ_SCOPE),
+      () => this.callers.grantsNow(raw, READ_SCOPE, caller),
       () => enterpriseGlobalId,
     );
     return rowStream<JobRowDto>({ accept, cells, requestId }, ROW_COLUMNS, rows);

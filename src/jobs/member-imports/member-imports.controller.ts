@@ -105,7 +105,7 @@ export class MemberImportsController {
     const user = call.user && this.sessions.lookedUpAgain(call.user, call.caller.name);
     const rows = whileGranted(
       this.members.export({ ...call, user }, enterpriseGlobalId, filter),
-      () => this.callers.grantsNow(raw, READ_SCOPE),
+      () => this.callers.grantsNow(raw, READ_SCOPE, call.caller),
       () => enterpriseGlobalId,
     );
     return rowStream({ accept, cells, requestId }, EXPORTED, rows);
