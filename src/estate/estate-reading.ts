@@ -14,7 +14,7 @@ import { changesIn, type Comparison, makesEvents } from './estate-changes.ts';
 import { EstateDirectory } from './estate-directory.ts';
 import { EstatePlatform } from './estate-platform.ts';
 import { EstateLists, type ReadAsset, type ReadLists, unreadReasonOf } from './estate-lists.ts';
-import { type EstateProduct, type HeldAsset, isListed, needsProducts } from './estate-row.ts';
+import { byAge, type EstateProduct, type HeldAsset, isListed, needsProducts } from './estate-row.ts';
 import { EstateRowsStore, type KnownEnterprise, LEFT } from './estate-rows-store.ts';
 import { BY_WRITE, type Change, FIRST_MS, ONE_WRITTEN_MS } from './estate-steps-store.ts';
 
@@ -319,16 +319,4 @@ function reasonOf(error: unknown): string | undefined {
   if (error instanceof UpstreamFailure) return unreadReasonOf(error);
   if (error instanceof TokenFailure) return `token: ${error.kind}`;
   return error instanceof ProblemException ? error.slug : undefined;
-}
-
-/**
- * The asset whose products were asked for the longest time ago, or never, comes first. So a reading that gave way goes on where it was, and
- * assets that fail again and again come last.
- */
-function byAge(one: HeldAsset, other: HeldAsset): number {
-  return askedAtOf(one) - askedAtOf(other);
-}
-
-function askedAtOf({ read, failedAt = 0 }: HeldAsset): number {
-  return Math.max(read?.at ?? 0, failedAt);
 }

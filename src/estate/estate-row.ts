@@ -131,3 +131,15 @@ export function licencesOf(product: EstateProduct | null): number {
   const { limitConcurrent: nodes } = product;
   return nodes === null || nodes < 0 || nodes >= NO_LIMIT ? 1 : nodes;
 }
+
+/**
+ * The asset whose products were asked for the longest time ago, or never, comes first. So a reading that gave way goes on where it was, and
+ * assets that fail again and again come last.
+ */
+export function byAge(one: HeldAsset, other: HeldAsset): number {
+  return askedAtOf(one) - askedAtOf(other);
+}
+
+function askedAtOf({ read, failedAt = 0 }: HeldAsset): number {
+  return Math.max(read?.at ?? 0, failedAt);
+}
