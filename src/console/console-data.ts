@@ -68,13 +68,16 @@ export class ConsoleData {
 
   /** Returns what needs attention, and the size of each section. What cannot be read counts as none, and needs attention itself. */
   async #state(): Promise<object> {
-    const unknown: string[] = this.budgets.isMeasured ? [] : ['budgets'];
-    const known = <T>(what: string, none: T, read: Promise<T>): Promise<T> =>
-      read.catch((error: unknown) => {
+    // In the order of the reads, so that the same outage always has the same title.
+    const failed: (string | undefined)[] = [];
+    const known = <T>(what: string, none: T, read: Promise<T>): Promise<T> => {
+      const place = failed.push(undefined) - 1;
+      return read.catch((error: unknown) => {
         if (!(error instanceof ProblemException)) reportFault('console', error);
-        unknown.push(what);
+        failed[place] = what;
         return none;
       });
+    };
     const [orders, placedTwice, gaps, jobs, troubledWebhooks, unreadEnterprises] = await Promise.all([
       known('orders', NO_ORDERS, this.doubts.count()),
       known('results of searches for orders', 0, this.doubts.placedTwice()),
@@ -83,6 +86,8 @@ export class ConsoleData {
       known('webhooks', 0, this.webhooks.troubled()),
       known('the estate', 0, this.estate.unread()),
     ]);
+    if (!this.budgets.isMeasured) failed.push('budgets');
+    const unknown = failed.filter((what) => what !== undefined);
     const at = Date.now();
     const isCode = ({ kind }: Gap) => kind === 'unknown-code';
     const unknownCodes = gaps.filter(isCode).length;
