@@ -181,7 +181,7 @@ export class DeletionEffects {
   }
 }
 
-/** What was read of the enterprise. */
+/** The lists of the enterprise that were read. */
 interface ReadAssets {
   readonly all: readonly AssetDto[];
   readonly searchedAssets: readonly AssetDto[];

@@ -8,7 +8,7 @@ export type DeletionItem = DeleteAssetDto | DeleteProductDto;
 
 export type NamedProducts = Pick<BoughtAssetDto, 'products' | 'merchandises'>;
 
-/** What a deletion means on an asset. `isOpen`: it is open whether it concerns the asset. */
+/** The instances that a deletion means on an asset. `isOpen`: it is open whether it concerns the asset. */
 export interface MeantHere extends Meant {
   readonly isOpen?: boolean;
 }
@@ -17,7 +17,7 @@ export interface Loss {
   /** Whether the asset itself goes. Undefined where that is open. */
   readonly asset: boolean | undefined;
   readonly products: LostProducts;
-  /** What goes for certain. */
+  /** The instances that go for certain. */
   readonly gone: readonly Instance[];
 }
 

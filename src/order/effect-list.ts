@@ -6,7 +6,7 @@ import { lossOf, type LostProducts, type MeantHere } from './deletion-loss.ts';
 /** The place of an effect. */
 export type AssetPlace = Pick<DryRunEffect, 'enterpriseGlobalId' | 'assetId' | 'assetNum'>;
 
-/** What a deletion means on an asset. `kind` is its effect where the content of the asset cannot be read. */
+/** The instances that a deletion means on an asset. `kind` is its effect where the content of the asset cannot be read. */
 interface Meaning extends MeantHere {
   readonly kind: DryRunEffect['kind'];
 }

@@ -37,7 +37,7 @@ import { AttemptStore, type PastAttempt } from './attempt-store.ts';
 
 type Attempt = Pick<PastAttempt, 'result'> & Partial<PastAttempt>;
 
-/** `known` has what was read before a wait of the same attempt. */
+/** `known` has the lists and contents that were read before a wait of the same attempt. */
 type AttemptTerms = Required<Pick<SearchTerms, 'abandon' | 'known'>>;
 
 /** The most waits of one attempt. The attempts of other orders wait too, because they would ask the same platform. */

@@ -38,13 +38,13 @@ export interface SearchTerms {
   readonly user?: string | undefined;
   /** Limits the search to the assets with these numbers. Undefined means all assets. */
   readonly assetNums?: ReadonlySet<string>;
-  /** What the search has read before. */
+  /** The lists and contents that the search has read before. */
   readonly known?: SearchedAssets;
 }
 
 type AssetHolding = Omit<Holding, 'assetNum'>;
 
-/** What one search has read so far. After a wait it goes on with this. */
+/** The lists and contents that one search has read so far. It goes on with them after a wait. */
 export class SearchedAssets {
   /** The contents that came whole, by the id of the asset. They are not read again. */
   readonly contents = new Map<string, AssetHolding>();
