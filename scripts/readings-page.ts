@@ -14,7 +14,7 @@ function valuesOf(values: (typeof readings)[keyof typeof readings]['values']): s
   const [least, most, usual] = [values.least, values.most, values.usual].map((each) =>
     each.toLocaleString('en'),
   );
-  return `a whole number from ${least} to ${most}, \`${usual}\` in the sandbox`;
+  return `${least} to ${most} (sandbox: \`${usual}\`)`;
 }
 
 export function readingsPage(): string {
@@ -64,17 +64,15 @@ in the profile, for each module. It counts within seconds:
 | \`credentials\` | it did nothing, because of a token | once more with new tokens; then 502 | the same; then \`not_sent\` |
 | \`placed-before\` | it has an order of this number | not known (only in \`order\`) | \`in_doubt\`: searched for, never sent again |
 
-- The problem has the code in \`upstreamCode\`. Only operators see the words of the platform.
 - A code that nobody has taught leaves a write in doubt. The console (_Gaps_) shows it with the words of the
-  platform, and \`GET /v1/gaps\` without them.
+  platform, \`GET /v1/gaps\` without them, and the problem has it in \`upstreamCode\`.
 - Once the profile teaches the code, the orders that are in doubt because of it are settled, unless a search has
   found something of the order.
 - \`placed-before\` does not say whose order it is: another program may have used the number. A search settles the
-  order only if it finds licence orders that are as new as the order. Otherwise an operator settles it.
-- The gateway refuses a profile that teaches a code of the interface or uses an unknown word. It names the place,
-  and the last profile stays in use.
-- The token endpoint may refuse by such a code too. \`credentials\`, in either module, then means the secret of the
-  application, or the name and password of the user.
+  order only by licence orders that are as new as the order. Otherwise an operator settles it.
+- A profile that teaches a code of the interface or uses an unknown word is refused; the last one stays in use.
+- From the token endpoint, \`credentials\` in either module means the secret of the application, or the name and password
+  of the user.
 - \`npm run conformance\` keeps the codes of a profile, and lists those that nobody has taught.
 `;
 }

@@ -8,7 +8,7 @@ import { tokenReadings } from './token-readings.ts';
 
 export const readings = {
   maxPageSize: {
-    question: 'How many members does a page of the list have at most?',
+    question: 'How many members does a page have at most?',
     values: { least: 1, most: 1_000_000, usual: 1_000 },
     gateway: 'asks for 200 and learns from the response, or begins with the known number',
     asked: 'reads',
@@ -16,7 +16,7 @@ export const readings = {
   largerPages: {
     question: 'What does the platform do with a larger page?',
     values: ['refuse', 'cut'],
-    gateway: 'asks for half after a refusal, and counts the members that came, not those that it asked for',
+    gateway: 'asks for half after a refusal, and counts the members that came',
     asked: 'reads',
   },
   pageNumbers: {
@@ -28,7 +28,7 @@ export const readings = {
   pageTotal: {
     question: 'Does a page say how many members there are?',
     values: ['given', 'absent'],
-    gateway: 'answers `total: null` if there is none and the list was not read to its end',
+    gateway: 'answers `total: null` if there is none, unless it read the list to its end',
     asked: 'reads',
   },
   pageFlags: {
@@ -40,7 +40,7 @@ export const readings = {
   pagesBeyond: {
     question: 'What is a page beyond the end of the list?',
     values: ['empty', 'last'],
-    gateway: 'treats a repeated last page as an empty page',
+    gateway: 'treats a repeated last page as empty',
     asked: 'reads',
   },
   movingList: {
@@ -59,15 +59,14 @@ export const readings = {
   deletedMembers: {
     question: 'Does the list of members show deleted employees?',
     values: ['left-out', 'listed'],
-    gateway:
-      'leaves them out; once it has seen one, it counts the members one by one or answers `total: null`',
+    gateway: 'leaves them out; once it has seen one, it counts the members or answers `total: null`',
     asked: 'write',
   },
   keyword: {
     question: 'What does the keyword of the list of members match?',
     values: ['part', 'whole', 'beginning', 'account'],
     gateway:
-      "passes on a caller's keyword; to find an account itself, it reads the whole list unless keywords are seen to find accounts",
+      "passes on a caller's keyword; to find an account by itself, it reads the whole list unless keywords are known to find accounts",
     asked: 'reads',
   },
   mobiles: {
@@ -85,7 +84,7 @@ export const readings = {
     asked: 'write',
   },
   accountCase: {
-    question: 'Are two accounts that differ only in the case of letters two members?',
+    question: 'Are accounts that differ only in the case of letters two members?',
     values: ['two', 'one'],
     gateway: 'compares accounts without case, and refuses a row whose account two members have',
     asked: 'write',
@@ -109,10 +108,10 @@ export const readings = {
     asked: 'never',
   },
   memberEdit: {
-    question: 'What becomes of an optional field that an edit of a member leaves out?',
+    question: 'What becomes of a field that an edit of a member leaves out?',
     values: ['keeps', 'clears'],
     gateway:
-      'reads the member first and sends all of its fields, unless the platform keeps them; it accepts `null` only if the platform clears them',
+      'reads the member first and sends all fields, unless the platform keeps them; it accepts `null` only if the platform clears them',
     asked: 'write',
   },
   customerEdit: {
@@ -124,7 +123,7 @@ export const readings = {
   asyncOrders: {
     question: 'What becomes of an order for later (`syncMode` async)?',
     values: ['done', 'never', 'refused'],
-    gateway: 'searches for its end ever more rarely, and alerts an operator after `ACCEPTED_ALERT_AFTER_MS`',
+    gateway: 'searches for it ever more rarely, and alerts an operator after `ACCEPTED_ALERT_AFTER_MS`',
     asked: 'never',
   },
   packagesInDeletion: {
@@ -165,10 +164,10 @@ export const readings = {
     asked: 'reads',
   },
   unknownEnterprise: {
-    question: 'What are the assets of an enterprise that is not there?',
+    question: 'What are the assets of an unknown enterprise?',
     values: ['code', 'empty', 'other-code'],
     gateway:
-      'answers an empty list if the platform refuses an impossible id in the same way, and passes on every other refusal',
+      'answers an empty list if the platform refuses an impossible id in the same way; it passes on other refusals',
     asked: 'reads',
   },
   repeatedOrder: {
@@ -186,7 +185,7 @@ export const readings = {
     asked: 'never',
   },
   deletedTwice: {
-    question: 'What is the answer to deleting a member who is gone?',
+    question: 'What is the answer to deleting a deleted member?',
     values: ['code', 'success'],
     gateway: 'answers 404 to the code, and 204 if the response to an earlier delete was lost',
     asked: 'write',
@@ -198,10 +197,10 @@ export const readings = {
     asked: 'reads',
   },
   emptyLists: {
-    question: 'How does the platform send a list in which there is nothing?',
+    question: 'How does the platform send an empty list?',
     values: ['list', 'null'],
     gateway:
-      'shows null as an empty list, but decides by it (rights, the end of a deletion, a missing id) only if null is known to be one',
+      'shows null as an empty list, but decides by it (rights, the end of a deletion, a missing id) only if null is known to mean that',
     asked: 'reads',
   },
   flags: {
@@ -214,14 +213,14 @@ export const readings = {
     question: "Which assets are in the order module's list of an enterprise?",
     values: ['all', 'virtual'],
     gateway:
-      'also looks in the list of the member center before a number counts as missing; a dry run shows a lock outside of the list as unreadable, unless the list is known to have all',
+      'also looks in the member center before a number counts as missing; a dry run shows a lock outside of the list as unreadable, unless the list is known to have all',
     asked: 'reads',
   },
   usersSee: {
-    question: 'Of which enterprises does the member center show something to a user?',
+    question: 'Which enterprises does the member center show to a user?',
     values: ['all', 'own'],
     gateway:
-      'makes its own reads as the user that the users file names for the enterprise, and searches for an order as the user of the order',
+      'reads by itself as the user that the users file names for the enterprise, and searches for an order as its user',
     asked: 'never',
   },
   extendCode: {
