@@ -18,7 +18,8 @@ const SERVED = ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-
 );
 
 const PROGRAMS = {
-  gateway: 'dist/main.js',
+  // It starts the program, which is next to it.
+  gateway: 'dist/start.js',
   'database-init': 'dist/database/init.js',
   'database-backup': 'dist/database/backup.js',
   // The gateway starts this file as a thread, and looks for it next to its own file.
@@ -33,16 +34,28 @@ const inAscii = (code: string): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
-const { metafile } = await build({
-  entryPoints: PROGRAMS,
+const options = {
   outdir: 'dist/bundle',
   ...BUNDLE_OPTIONS,
   minifyWhitespace: true,
   sourcemap: true,
   sourcesContent: false,
   metafile: true,
-});
-for (const name of Object.keys(PROGRAMS)) {
+} as const;
+const built = await Promise.all([
+  build({ ...options, entryPoints: PROGRAMS }),
+  // A function, as a script whose compiled code `src/start.ts` keeps.
+  build({
+    ...options,
+    entryPoints: { program: 'dist/main.js' },
+    format: 'iife',
+    define: { 'import.meta.url': 'bundleUrl' },
+    supported: { 'dynamic-import': false },
+    banner: { js: '(function (require, bundleUrl) {' },
+    footer: { js: '})' },
+  }),
+]);
+for (const name of [...Object.keys(PROGRAMS), 'program']) {
   const file = `dist/bundle/${name}.js`;
   writeFileSync(file, inAscii(withoutFunctionNames(readFileSync(file, 'utf8'))));
   writeFileSync(`${file}.map`, JSON.stringify(ownMap(JSON.parse(readFileSync(`${file}.map`, 'utf8')))));
@@ -62,6 +75,6 @@ for (const page of pages)
   });
 cpSync('src/start.sh', 'dist/bundle/start.sh');
 for (const file of SERVED) cpSync(file, `dist/bundle/${file}`);
-const files = [...Object.keys(metafile.inputs), ...SERVED];
+const files = [...built.flatMap(({ metafile }) => Object.keys(metafile.inputs)), ...SERVED];
 writeFileSync('dist/bundle/sbom.cdx.json', `${JSON.stringify(sbomOf(files), null, 2)}\n`);
 markBuilt('.');

@@ -11,7 +11,7 @@ import { IncompleteInstallation } from './shared/shipped-file.ts';
 
 const redactor = new Redactor();
 
-try {
+async function bootstrap(): Promise<void> {
   const config = loadConfig(process.env);
   redactor.add(...secretsOf(config));
   const log = createLog(config.logLevel);
@@ -24,12 +24,14 @@ try {
   endInOrder(app, async () => tracing?.stop());
   leaveSignals();
   await listen(app, config);
-} catch (error) {
-  process.stderr.write(`${redactor.redact(explain(error as NodeJS.ErrnoException))}\n`);
-  process.exit(1);
 }
 
 function explain(error: NodeJS.ErrnoException): string {
   if (error instanceof ConfigError || error instanceof IncompleteInstallation) return error.message;
   return mappedStack(String(error.stack));
 }
+
+bootstrap().catch((error: unknown) => {
+  process.stderr.write(`${redactor.redact(explain(error as NodeJS.ErrnoException))}\n`);
+  process.exit(1);
+});
