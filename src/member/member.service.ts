@@ -8,6 +8,7 @@ import type { CallContext } from '../request/call-context.ts';
 import type { DryRun } from '../request/dry-run.ts';
 import { ifShown } from '../upstream/if-shown.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
+import { MASK } from '../shared/secret-fields.ts';
 import { validated } from '../validation/compiled-validation.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
@@ -90,7 +91,7 @@ export class MemberService {
     const left = keeps ? [] : CLEARABLE.filter((field) => member[field] === undefined);
     const edit = async (confirm?: Confirm) => {
       const shown = left.length === 0 ? {} : await this.#shown(call, ids, member, left, mayBeHidden);
-      const body = toMemberTerms({ ...shown, ...member });
+      const body = { ...toMemberTerms({ ...shown, ...member }), ...hidden(call, shown) };
       await confirm?.();
       await this.upstream.call('editMember', call, { ids: { ...ids }, body }, nothing);
     };
@@ -179,4 +180,11 @@ export class MemberService {
 function accountIn(userName: string | null | undefined): string | null {
   const at = userName?.indexOf('@') ?? -1;
   return userName && at > 0 ? userName.slice(0, at) : null;
+}
+
+/** Returns masks for what a dry run would show of the member to a caller who may not read members. */
+function hidden({ dryRun, caller }: CallContext, shown: object): object {
+  if (!dryRun || caller.scopes?.has('members:read')) return {};
+  const fields = Object.entries(shown).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(fields.map(([field]) => [field, MASK]));
 }

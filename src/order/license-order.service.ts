@@ -211,7 +211,8 @@ export class LicenseOrderService {
     for (const { instances: _, kind, ...what } of effects) dryRun.add(kind, what);
     for (const { enterpriseGlobalId = null, productUri = null } of transfersIn(order))
       dryRun.add('product-removed', { enterpriseGlobalId, productUri, readable: false });
-    if (call.caller.budgets) dryRun.add('budget-used');
+    const { budgets } = call.caller;
+    if (budgets && budgetUses(order, budgets).some(({ amount }) => amount > 0)) dryRun.add('budget-used');
     return dryRun.stopBefore('batchOrder', this.#bodyOf(order));
   }
 

@@ -10,6 +10,7 @@ import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import { type CameList, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
+import type { LicenseType } from '../upstream/wire/words.ts';
 import { pageOf } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
@@ -35,6 +36,16 @@ import {
   toLockResults,
   toReservedAssetNums,
 } from './order.mapper.ts';
+
+/** The licence types of assets that are no locks. */
+const NO_LOCKS: ReadonlySet<string> = new Set<LicenseType>([
+  'softkey',
+  'lan_softkey',
+  'product_entity',
+  'cloud_account',
+  'cloud_customer',
+  'cloud_personal',
+]);
 
 /** The operations of the order module except orders: each maps the request, calls the platform and maps the response. */
 @Injectable()
@@ -160,7 +171,10 @@ export class OrderService {
     return lockResultsOf(assetNums, results, notFound);
   }
 
-  /** Adds the locks of the enterprise that would change to the dry run. */
+  /**
+   * Adds the locks of the enterprise that would change to the dry run. Of the locks that cannot be issued again, only those of large customers can
+   * change (order module #6), and the list does not tell which these are.
+   */
   async #showLocks(
     dryRun: DryRun,
     call: CallContext,
@@ -176,7 +190,9 @@ export class OrderService {
     const hasLocks = hasNums && this.readings.of('assetList') === 'all';
     for (const assetNum of assetNums) {
       const asset = assets?.find((each) => each.assetNum === assetNum);
-      const isUnknown = asset ? asset.locked === null : !hasLocks;
+      const { licenseType = null } = asset ?? {};
+      if (licenseType !== null && NO_LOCKS.has(licenseType)) continue;
+      const isUnknown = asset ? asset.locked === null || !licenseType?.includes('_recover_') : !hasLocks;
       if (isUnknown || (asset && asset.locked !== isDisabling))
         dryRun.add(kind, {
           enterpriseGlobalId,

@@ -14,6 +14,7 @@ const callers = [
   { name: 'harbour', scopes: ['members:write', 'locks:write'], enterprises: ['ent-harbour'], users: ['*'] },
   { name: 'reader', scopes: ['orders:read'], enterprises: ['*'] },
   { name: 'limited', scopes: ['orders:write'], enterprises: ['*'], channels: ['*'], budgets: { orders: 3 } },
+  { name: 'tidy', scopes: ['orders:write'], enterprises: ['*'], channels: ['*'], budgets: { deletions: 3 } },
 ];
 const stack = useStack({
   redis: true,
@@ -184,6 +185,40 @@ describe('a dry run', () => {
     ]);
     const limited = { body: order, key: gateway.keys['limited'] };
     expect(await effects(dry('/v1/license-orders', limited))).toEqual([{ ...NONE, kind: 'budget-used' }]);
+    // A purchase uses nothing of a budget for deletions.
+    const tidy = { body: order, key: gateway.keys['tidy'] };
+    expect(await effects(dry('/v1/license-orders', tidy))).toEqual([]);
+  });
+
+  it('promises no change of an asset that is no lock, or of a lock that perhaps cannot be disabled', async () => {
+    const assetNums = ['8000001001', '8000001002', '8000001004'];
+    const { body } = await dry(`${HARBOUR}/locks/disable`, { body: { assetNums } });
+    expect(body['effects']).toEqual([
+      {
+        ...NONE,
+        kind: 'lock-disabled',
+        enterpriseGlobalId: 'ent-harbour',
+        assetId: 'ast-1004',
+        assetNum: '8000001004',
+        readable: false,
+      },
+    ]);
+  });
+
+  it('shows nothing of a member to a caller who may not read members, but what the caller gives', async () => {
+    const edit = { account: 'anna', name: 'Anna Berg' };
+    const shownTo = async (key?: string) => {
+      const { body } = await dry(`${HARBOUR}/members/mem-harbour-anna`, { body: edit, ...(key && { key }) });
+      return (body['wouldSend'] as { body: object }[]).at(-1)?.body;
+    };
+    expect(await shownTo()).toEqual({
+      ...{ userName: 'anna', name: 'Anna Berg', departmentId: 10, remark: 'on site' },
+      passwordMobile: expect.stringMatching(/^\d{11}$/),
+    });
+    expect(await shownTo(gateway.keys['harbour'])).toEqual({
+      ...{ userName: 'anna', name: 'Anna Berg' },
+      ...{ departmentId: '[secret]', remark: '[secret]', passwordMobile: '[secret]' },
+    });
   });
 
   it('names the rows of a file that cannot be done', async () => {
