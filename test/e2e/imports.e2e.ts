@@ -612,6 +612,19 @@ describe('the file of an import', () => {
   it.each<[string, string | Buffer, string[]]>([
     ['UTF-16', bytes([0xff, 0xfe], 'a'), ['row 0: must be in UTF-8, and is in UTF-16']],
     [
+      'null bytes in its cells',
+      file(['q-a,first-login-1,A,,,', 'qb,first-login-1,A\0,,,']),
+      [
+        `row 1, line 2, account: ${ofAccount}`,
+        `row 2, line 3, name: must be text of 1 to 30 characters, ${ofText}`,
+      ],
+    ],
+    [
+      'UTF-16 without a mark',
+      Buffer.from(file([good]), 'utf16le'),
+      ['row 0: must be text in UTF-8, and has a null byte'],
+    ],
+    [
       'an encoding other than UTF-8',
       bytes(`${HEADER}\n`, [0x7a, 0xf6], ',x1234567,Z,,,\n'),
       [
@@ -749,10 +762,11 @@ describe('the file of an import', () => {
       ndjson,
     );
     expect(await ended(json)).toMatchObject({ state: 'succeeded', total: 1 });
-    const wrong = await post('{"account":"ida","account":"eva"}\n[]\n', '', ndjson);
+    const wrong = await post('{"account":"ida\0"}\n{"account":"ida","account":"eva"}\n[]\n', '', ndjson);
     expect(wrong.body['errors']).toEqual([
-      { row: 1, line: 1, column: 'account', detail: 'must be given once' },
-      { row: 2, line: 2, detail: 'must be a JSON object' },
+      { row: 1, line: 1, detail: expect.stringContaining('must be JSON') },
+      { row: 2, line: 2, column: 'account', detail: 'must be given once' },
+      { row: 3, line: 3, detail: 'must be a JSON object' },
     ]);
   });
 });

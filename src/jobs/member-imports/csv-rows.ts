@@ -17,6 +17,7 @@ import {
 const RETURN = 0x0d;
 /** The size of a piece. The reader reads one piece while other requests wait, and a piece may have as many lines as bytes. */
 const PIECE_BYTES = 8 * 1024;
+const NULL = 'must be text in UTF-8, and has a null byte';
 const TABS = 'must have commas or semicolons between the cells, and has tabs: save it as CSV first';
 
 /**
@@ -29,7 +30,7 @@ export async function* csvRows(
   slices: Slices,
 ): AsyncGenerator<FileRow> {
   const head = await untilNewLine(bytes);
-  const refusal = fileRefusal(head) ?? tabsIn(head);
+  const refusal = fileRefusal(head) ?? headerRefusal(firstLineOf(head));
   if (refusal !== undefined) return yield faultyRow(0, undefined, refusal);
   let header: readonly string[] | undefined;
   let row = 0;
@@ -93,8 +94,9 @@ function firstLineOf(head: Buffer): Buffer {
   return head.subarray(0, end < 0 ? head.length : end);
 }
 
-function tabsIn(head: Buffer): string | undefined {
-  const names = firstLineOf(head).toString('latin1').replaceAll('"', '').split('\t');
+function headerRefusal(header: Buffer): string | undefined {
+  if (header.includes(0)) return NULL;
+  const names = header.toString('latin1').replaceAll('"', '').split('\t');
   return names.length > 1 && names.some((name) => COLUMNS.includes(name.trim())) ? TABS : undefined;
 }
 

@@ -52,6 +52,5 @@ export function fileRefusal(head: Buffer): string | undefined {
     return 'must be text in UTF-8, and is a zip archive (as a spreadsheet is): save it as CSV first';
   if (signature.startsWith('\u001f\u008b')) return 'must be text in UTF-8, and is compressed';
   if (/^(\u00ff\u00fe|\u00fe\u00ff)/.test(signature)) return 'must be in UTF-8, and is in UTF-16';
-  if (head.subarray(0, MAX_ROW_BYTES).includes(0)) return 'must be text in UTF-8, and has a null byte';
   return undefined;
 }
