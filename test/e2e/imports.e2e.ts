@@ -1068,6 +1068,78 @@ it('J8 for a day the list of members cannot be read, or no process runs: what wa
   expect(await ended(await post(file(newRows('next', 1))))).toMatchObject({ state: 'succeeded' });
 });
 
+describe('J8 an import whose calls got no response, when its rows may wait no longer', () => {
+  let clock: SteppedClock;
+  let url = '';
+
+  beforeEach(async () => {
+    await sandbox.reset();
+    clock = stopped(SteppedClock.make());
+    const database = await emptyDatabase('file');
+    atEnd(database.remove);
+    ({ url } = database);
+    await startWith(url, clock.environment);
+  });
+
+  /** The import when its calls were sent. They got no response, and the list of members cannot be read. */
+  const sent = async (rows: readonly string[], query = '', operations = ['addMembers']) => {
+    for (const operation of operations)
+      await sandbox.fault({ operation, phase: 'after', action: { reset: 'before-headers' } });
+    // An import that deletes has a plan before its job, too.
+    const skip = query === '' ? 1 : 2;
+    await sandbox.fault({ operation: 'listMembers', skip, action: { httpStatus: 503 } });
+    const answer = await post(file(rows), query);
+    accepted(answer);
+    for (const operation of operations) await isCalled(operation, 1);
+    return answer;
+  };
+
+  it('looks up its rows after a day without a process, and only an update is unknown', async () => {
+    await ended(await post(file(newRows('old', 1))));
+    const query = '?mode=upsert&deleteMissing=true&maxDeletes=1000';
+    const operations = ['addMembers', 'deleteMember'];
+    const answer = await sent([...newRows('found', 2), 'old0,,Another name,,,'], query, operations);
+    await gateway.stop();
+    await sandbox.control('DELETE', '/faults');
+    const { length } = await writes();
+    clock.step(25 * HOUR_MS);
+    await startWith(url, clock.environment);
+    const rows = await rowsOf(await ended(answer));
+    expect(rows.slice(0, 3)).toMatchObject([
+      ...['found0', 'found1'].map((name) => ({ account: name, status: 'added', code: null })),
+      { account: 'old0', status: 'unknown', message: expect.stringContaining('cannot be compared') },
+    ]);
+    const all = await members();
+    expect(rows[0]?.memberGlobalId).toBe(all.get('found0')?.['memberGlobalId']);
+    const deletions = rows.slice(3).map(({ account, status }) => [status, all.has(account)]);
+    expect(deletions[0]).toEqual(['deleted', false]);
+    for (const [status, isThere] of deletions) expect(status).toBe(isThere ? 'failed' : 'deleted');
+    expect(await writes()).toHaveLength(length);
+  });
+
+  it('fails the rows that the platform has not added', async () => {
+    await sandbox.fault({ operation: 'addMembers', action: { httpStatus: 503 } });
+    const answer = await post(file(newRows('never', 2)));
+    await isCalled('addMembers', 2);
+    clock.step(23.6 * HOUR_MS);
+    const job = await ended(answer);
+    const counts = { 'failed upstream-unavailable': 2 };
+    expect([job['state'], countsOf(await rowsOf(job))]).toEqual(['completed', counts]);
+  });
+
+  it('looks up its rows in a maintenance that stops writes', async () => {
+    const answer = await sent(newRows('kept', 2));
+    const body = {
+      ...{ stops: 'writes', reason: 'a long test' },
+      until: new Date(Date.now() + 72 * HOUR_MS).toISOString(),
+    };
+    expect((await gateway.request('PUT', '/v1/maintenance', { body })).status).toBe(200);
+    await sandbox.control('DELETE', '/faults');
+    clock.step(23.6 * HOUR_MS);
+    expect(countsOf(await rowsOf(await ended(answer)))).toEqual({ added: 2 });
+  });
+});
+
 it('a cancelled import tells a row as added that the platform adds after the gateway has given it up', async () => {
   await sandbox.reset();
   const { url, remove } = await emptyDatabase('file');

@@ -19,6 +19,7 @@ import {
   restsOnAbsence,
   type RowOutcome,
   unknownBecause,
+  unlistedOutcome,
   unreadOutcome,
   UNSHOWN,
   UNTOLD,
@@ -29,6 +30,8 @@ const SAVE_EVERY_MS = 1_000;
 /** The time for which a chunk without progress is tried. After that the job gives its place to others. */
 const PATIENCE_MS = 1_000;
 const PAUSE_MS = 200;
+/** The time for which the rows of an overdue job are looked up. A breaker tries a call again within it. */
+const LAST_PATIENCE_MS = 5_000;
 /** The most calls of a chunk. They suffice to find several refused rows among a hundred. */
 const MAX_CALLS = 60;
 /** The number of calls after which each sixteenth of the rows was refused on its own. */
@@ -39,11 +42,12 @@ const HALVES_CALLS = 3;
 /**
  * Works on one chunk of a job until each of its rows has a result. Every call is recorded before its first byte is sent. After a call with
  * an unknown outcome, of this process or of one that died, the rows are looked up among the enterprise's members before anything is sent
- * again.
+ * again. If the job sends nothing any more, they are looked up twice, and then the chunk ends.
  */
 export class ImportChunk {
   readonly #rows: OpenRows;
   #savedAt = performance.now();
+  #isLastLook = false;
 
   constructor(
     private readonly held: HeldJob,
@@ -60,28 +64,30 @@ export class ImportChunk {
   async run(): Promise<void> {
     const held = this.held;
     const rows = this.#rows;
-    let giveUpAt = performance.now() + PATIENCE_MS;
-    let isLastLook = false;
+    const { isOverdue } = held;
+    const inPatience = () => performance.now() + (isOverdue ? LAST_PATIENCE_MS : PATIENCE_MS);
+    let giveUpAt = inPatience();
     for (;;) {
       held.assertHeld();
-      if (held.isOverdue) return this.close(held.overdueProblem, NOT_LOOKED_UP);
       const { size } = rows;
       const problem = await inOwnTrace('import', () => this.#attempt(), held.job.definition.trace);
-      const isCancelled = held.isCancelled && !rows.hasDoubts;
-      if (rows.size === 0 || (isCancelled && (isLastLook || !rows.doubtAgain()))) return this.#save([]);
+      const isEnding = held.sendsNothing && !rows.hasDoubts;
+      if (rows.size === 0 || (isEnding && (this.#isLastLook || !rows.doubtAgain())))
+        return held.isCancelled ? this.#save([]) : this.close(held.overdueProblem);
       await this.#saveOpen();
-      if (isCancelled) {
+      if (isEnding) {
         // The platform may still carry out a call that the gateway has given up.
-        isLastLook = true;
+        this.#isLastLook = true;
         await held.pause(rows.lateInMs);
-        giveUpAt = performance.now() + PATIENCE_MS;
+        giveUpAt = inPatience();
         continue;
       }
       if (problem && isFinal(problem)) throw problem;
       held.assertHeld();
-      if (rows.size < size) giveUpAt = performance.now() + PATIENCE_MS;
-      if (problem?.headers['retry-after'] || performance.now() + PAUSE_MS > giveUpAt)
-        throw held.tryLater(problem);
+      if (rows.size < size) giveUpAt = inPatience();
+      const isOver = performance.now() + PAUSE_MS > giveUpAt;
+      if (isOverdue && isOver) return this.close(held.overdueProblem, NOT_LOOKED_UP);
+      if (!isOverdue && (isOver || problem?.headers['retry-after'])) throw held.tryLater(problem);
       await held.pause(PAUSE_MS);
     }
   }
@@ -105,7 +111,7 @@ export class ImportChunk {
     }
   }
 
-  /** Records that a call is about to be sent. Returns false if the job is cancelled. */
+  /** Records that a call is about to be sent. Returns false if the job sends nothing any more. */
   async #begin(): Promise<boolean> {
     const isBegun = await this.held.begin(this.chunk, this.recorded + 1);
     if (isBegun) this.recorded++;
@@ -117,11 +123,13 @@ export class ImportChunk {
     const doubtful = rows.doubtful();
     const ids = doubtful.flatMap(({ at }) => rows.result(at).memberGlobalId ?? []);
     const accounts = doubtful.map(({ member }) => member.account);
-    const isCancelled = this.held.isCancelled;
+    const { sendsNothing } = this.held;
     const outcomeIn = (found: KnownMembers, row: WaitingRow) => {
       const result = rows.result(row.at);
-      const isSentAgain = !isCancelled && !isGivenUp(row);
-      return foundOutcome(row.member, result, found, isSentAgain) ?? unreadOutcome(row, result, found);
+      const isSentAgain = !sendsNothing && !isGivenUp(row);
+      const outcome =
+        foundOutcome(row.member, result, found, isSentAgain) ?? unreadOutcome(row, result, found);
+      return outcome ?? (this.#isLastLook ? unlistedOutcome(row, result, found) : undefined);
     };
     const found = await this.calls.find(accounts, ids);
     let again: KnownMembers | undefined;

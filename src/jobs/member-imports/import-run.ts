@@ -90,7 +90,7 @@ export class ImportRun {
       if (!held.isCancelled) this.#lost.set(chunk, results);
       return undefined;
     }
-    // No process ran for a day, so the rows were deleted. Only their results can be written.
+    // No process ran for a day, so the rows were deleted. What was sent of them can be looked up by their accounts.
     const waiting = areGone ? pending : rows.waiting;
     return new ImportChunk(held, calls, chunk, { results, waiting }, this.recorded.get(chunk) ?? 0);
   }

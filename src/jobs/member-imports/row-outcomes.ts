@@ -1,6 +1,6 @@
 import type { ProblemException } from '../../problem/problem.exception.ts';
 import { UpstreamFailure } from '../../upstream/upstream-failure.ts';
-import type { RowResult, WaitingRow } from '../store/job-record.ts';
+import type { RowResult, WaitingMember, WaitingRow } from '../store/job-record.ts';
 import type { KnownMembers } from './known-members.ts';
 
 /** The result of a row. Undefined if the row stays open. */
@@ -46,8 +46,11 @@ export function codeOfUnmapped({ body: { code, upstream } }: ProblemException): 
 
 const UNREAD = 'The platform answered several times in a way that the gateway cannot read';
 export const NOT_LOOKED_UP = 'The members could not be looked up within a day.';
+const NOT_COMPARED =
+  'The values of the row were deleted after a day, so they cannot be compared with those of the member.';
+const NOT_SHOWN = 'The list of members does not show it.';
 
-/** The outcome of a row that may have been sent, and could not be looked up for this reason. */
+/** The outcome of a row that may have been sent, where it is unknown for this reason what became of it. */
 export function unknownBecause(reason: string): RowOutcome {
   return {
     status: 'unknown',
@@ -71,16 +74,31 @@ export function restsOnAbsence(result: RowResult, outcome: RowOutcome): boolean 
   return outcome?.status === 'deleted' || (outcome?.status === 'failed' && !isChange(result));
 }
 
+/** True if `found` shows for certain that a row which it does not show as carried out had no effect. */
+function hadNoEffect(result: RowResult, found: KnownMembers): boolean {
+  const { account, memberGlobalId = '' } = result;
+  return isChange(result) ? found.has(memberGlobalId) : !found.mayHave(account);
+}
+
+/** Returns the outcome of a row that is sent no more, and that `found` does not show as carried out. Undefined if it had no effect. */
+export function unlistedOutcome({ member }: WaitingRow, result: RowResult, found: KnownMembers): RowOutcome {
+  if (result.was === 'different' && !hasValues(member)) return unknownBecause(NOT_COMPARED);
+  return hadNoEffect(result, found) ? undefined : unknownBecause(NOT_SHOWN);
+}
+
+/** False for a row whose values were deleted after a day. A row that adds or changes a member has a name. */
+export function hasValues({ name }: WaitingMember): boolean {
+  return name !== undefined;
+}
+
 /** Returns the outcome of a row that `found` does not show as carried out. Undefined if the row is to be sent again. */
 export function unreadOutcome(row: WaitingRow, result: RowResult, found: KnownMembers): RowOutcome {
   if (!isGivenUp(row)) return undefined;
   const { refused } = row;
-  const { account, memberGlobalId = '' } = result;
-  const isTold = isChange(result) ? found.has(memberGlobalId) : !found.mayHave(account);
   const why = refused
     ? `The platform refused the row with its code ${refused.by}, which the gateway does not know`
     : UNREAD;
-  if (!isTold) return unknownBecause(`${why}.`);
+  if (!hadNoEffect(result, found)) return unknownBecause(`${why}.`);
   const code = refused ? 'upstream-unmapped-error' : 'upstream-contract-violation';
   return { status: 'failed', code, message: `${why}, and the row had no effect.` };
 }

@@ -5,7 +5,7 @@ import type { ProblemSlug } from '../../problem/catalogue.ts';
 import type { ImportOptions, RowResult, WaitingMember, WaitingRow } from '../store/job-record.ts';
 import { accountOf, isAccount } from './account-of.ts';
 import type { KnownMember, KnownMembers, MeantMember } from './known-members.ts';
-import type { RowOutcome } from './row-outcomes.ts';
+import { hasValues, type RowOutcome } from './row-outcomes.ts';
 
 const EXISTS = 'A member with this account exists already.';
 const OTHER = 'The account is there under another user name: the file may be of another enterprise.';
@@ -159,7 +159,7 @@ export function foundOutcome(
     case 'surplus':
       return !isSentAgain && members.lacks(memberGlobalId) ? { status: 'deleted' } : undefined;
     case 'different':
-      return member && !differs(row, member)
+      return member && hasValues(row) && !differs(row, member)
         ? { status: 'updated', memberGlobalId: member.memberGlobalId }
         : undefined;
   }

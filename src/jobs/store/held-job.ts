@@ -86,6 +86,11 @@ export class HeldJob {
     return isOverdue(this.job);
   }
 
+  /** True if the job sends no further call, and only finds out what became of the calls that were sent. */
+  get sendsNothing(): boolean {
+    return this.#isCancelled || this.isOverdue;
+  }
+
   assertHeld(): void {
     if (this.over.aborted) throw new HoldLost('the job is given back');
   }
@@ -118,8 +123,9 @@ export class HeldJob {
     return { results: unpacked<RowResult>(results), waiting: waiting ? unpacked<WaitingRow>(waiting) : [] };
   }
 
-  /** Records that the call with this number is about to be sent for the chunk. Returns false if the job is cancelled. */
+  /** Records that the call with this number is about to be sent for the chunk. Returns false if the job sends nothing any more. */
   async begin(chunk: number, number: number): Promise<boolean> {
+    if (this.isOverdue) return false;
     const isBegun = await this.#change(() => this.store.begin(this.#jobId, this.hold.attempt, chunk, number));
     this.assertHeld();
     return isBegun;

@@ -140,7 +140,7 @@ const SAVE = sql`
   INSERT INTO job_chunks (platform, job_id, chunk, results, waiting, counts, calls)
   VALUES (:platform, :jobId, :chunk, :results, :waiting, :counts, 0)
   ON CONFLICT (platform, job_id, chunk) DO UPDATE SET results = excluded.results, waiting = excluded.waiting, counts = excluded.counts,
-    calls = CASE WHEN excluded.waiting IS NULL THEN 0 ELSE job_chunks.calls END`;
+    calls = CASE WHEN CAST(:isOpen AS bigint) = 1 THEN job_chunks.calls ELSE 0 END`;
 const COUNT = sql`UPDATE jobs SET counts = :counts, version = version + 1, changed_at = :now WHERE ${OF_JOB}`;
 
 interface Save extends Held {
@@ -164,8 +164,13 @@ export const save = heldStep<Save>(
     // Rows are not kept for longer than a day by both clocks, because they have passwords.
     const isLate = job.createdAt <= Math.min(gatewayNow, now) - WAITING_MS;
     const chunkNow = { chunk, results, waiting: isLate ? null : waiting, counts: JSON.stringify(own) };
+    // The calls with open rows stay recorded, because these rows are looked up also without their values.
+    const isOpen = waiting === null ? 0 : 1;
     return {
-      writes: [SAVE.with({ jobId, ...chunkNow }), COUNT.with({ jobId, counts: JSON.stringify(sums), now })],
+      writes: [
+        SAVE.with({ jobId, ...chunkNow, isOpen }),
+        COUNT.with({ jobId, counts: JSON.stringify(sums), now }),
+      ],
       result: job.cancelled === 1 ? 'cancelled' : 'done',
     };
   },
