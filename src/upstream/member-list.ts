@@ -216,7 +216,9 @@ export class MemberList {
       const isOver = fresh.length === 0 || isLastPage(page, next, pages.size);
       if (!isOver && next < to && total !== null) pages.readAhead(next, Math.min(total, to), pagesAtATime);
       const counted = isOver ? reached : null;
-      const shownTotal = total === null ? counted : Math.max(total, reached ?? 0);
+      // A page that is not the last one contradicts a total that ends with it.
+      const isCounted = total !== null && (isOver || next < total);
+      const shownTotal = isCounted ? Math.max(total, reached ?? 0) : counted;
       yield {
         items,
         at: at ?? next,

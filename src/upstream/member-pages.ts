@@ -30,6 +30,8 @@ export class MemberPages<T extends { readonly memberGlobalId: string }> {
   #isAskedAgain = false;
   #first: FirstPage | undefined;
   #hasForgotten = false;
+  /** True once a page was the requested one, although its number or the total says that it is not. */
+  #isMisstated = false;
 
   constructor(
     private readonly ask: AskPage<T>,
@@ -53,7 +55,7 @@ export class MemberPages<T extends { readonly memberGlobalId: string }> {
       await this.#findFirst(number);
       const asked = this.#ahead.get(number) ?? this.#ask(number);
       this.#ahead.delete(number);
-      const page = asNumbered(await asked, number, size, this.#numberOf(number));
+      const page = await this.#asRequested(await asked, number);
       if (page.came > this.#maxItems) throw listViolation();
       const unit = await this.#unitOf(page, number);
       if (unit !== size) this.#resize(unit);
@@ -63,11 +65,13 @@ export class MemberPages<T extends { readonly memberGlobalId: string }> {
         this.limit.gave(size);
       }
       const at = (number - 1) * size;
-      const isPart = page.total === null && unit === size;
+      const isPlaced = unit === size || number === 1;
+      const counted = isPlaced ? this.#counted(page, at, unit) : page;
+      const isPart = counted.total === null && unit === size;
       return {
-        at: unit !== size && number > 1 ? undefined : at,
+        at: isPlaced ? at : undefined,
         until: at + (isPart ? size : page.came),
-        page,
+        page: counted,
       };
     } catch (error) {
       if (!mayMeanTheSize(error)) throw error;
@@ -132,7 +136,8 @@ export class MemberPages<T extends { readonly memberGlobalId: string }> {
     const isSaid = page.isFirst === true && (page.pageNum === null || page.pageNum === 1);
     // A platform may answer a request beyond the end with the last page. That is page 0 if it is the only one. An empty page may have any
     // number.
-    const isZero = page.pageNum === 0 && page.came > 0;
+    const isOnly = page.isLast !== false && (page.total === null || page.total <= page.came);
+    const isZero = page.pageNum === 0 && page.came > 0 && isOnly && !this.#hasForgotten;
     const first = isSaid ? 1 : isZero ? 0 : await this.#comparedFirst(page);
     if (first !== undefined) this.limit.beginsWith(first);
     this.#first = first;
@@ -148,10 +153,7 @@ export class MemberPages<T extends { readonly memberGlobalId: string }> {
       throw error;
     });
     if (!before || before.came === 0) return page.came === 0 ? undefined : 1;
-    const shown = new Set(before.items.map((item) => JSON.stringify(item)));
-    const again = page.items.filter((item) => shown.has(JSON.stringify(item))).length;
-    // The list may change between the two answers.
-    if (again <= page.came / 2) return 0;
+    if (!showsAgain(page, before)) return 0;
     return page.isLast === false || (page.total !== null && page.total > page.came) ? 1 : undefined;
   }
 
@@ -193,6 +195,34 @@ export class MemberPages<T extends { readonly memberGlobalId: string }> {
     return this.#full === size ? size : unit;
   }
 
+  /**
+   * Returns an empty page if the platform answered with another page, as some do beyond the end of the list. A wrong page number or a total
+   * that is too low looks the same, so the page counts as another one only if it shows the members of that one.
+   */
+  async #asRequested(page: MemberPage<T>, number: number): Promise<MemberPage<T>> {
+    const { came, pageNum, total } = page;
+    const asked = this.#numberOf(number);
+    const isOther = pageNum !== null && pageNum < asked;
+    const from = (number - 1) * Math.min(this.size, page.pageSize ?? this.size);
+    const isBeyond = total !== null && from >= total && pageNum !== asked;
+    if (came === 0 || !(isOther || isBeyond)) return page;
+    if (number > 1 && !this.#isMisstated) {
+      const other = isOther ? Math.max(1, pageNum + number - asked) : number - 1;
+      if (showsAgain(page, await this.#ask(other))) return { ...page, items: [], came: 0 };
+      this.#isMisstated = true;
+    }
+    if (isOther) this.limit.note('data.pageNum', 'wrong-type');
+    return page;
+  }
+
+  /** Notes a total that is too low. It then says nothing of what follows a full page, and neither do flags that may follow from it. */
+  #counted(page: MemberPage<T>, at: number, unit: number): MemberPage<T> {
+    const { came, total } = page;
+    if (total === null || came === 0 || at + came <= total) return page;
+    this.limit.note('data.total');
+    return came < unit ? page : { ...page, total: null, isLast: null };
+  }
+
   #ask(number: number): Promise<MemberPage<T>> {
     const pageNum = String(this.#numberOf(number));
     return this.ask({ pageNum, pageSize: String(this.size) }, this.again);
@@ -206,13 +236,14 @@ export class MemberPages<T extends { readonly memberGlobalId: string }> {
   }
 }
 
-/** Corrects the answer to a request beyond the end. Some platforms answer with their last page, and the requested page is then empty. */
-function asNumbered<T>(page: MemberPage<T>, number: number, size: number, askedFor: number): MemberPage<T> {
-  const { pageNum, total } = page;
-  const isBeyond =
-    total !== null && number > 1 && (number - 1) * Math.min(size, page.pageSize ?? size) >= total;
-  const isOther = pageNum !== null && pageNum < askedFor;
-  return isBeyond || isOther ? { ...page, items: [], came: 0 } : page;
+/** True if most members of a page were on another page too. The list may change between the two answers. */
+function showsAgain<T extends { readonly memberGlobalId: string }>(
+  page: MemberPage<T>,
+  other: MemberPage<T>,
+): boolean {
+  const shown = new Set(other.items.map((item) => item?.memberGlobalId));
+  const again = page.items.filter((item) => shown.has(item?.memberGlobalId)).length;
+  return again > page.came / 2;
 }
 
 /** Returns the number of members on a page of the platform, as the response states it, or else as it arrived. */
@@ -225,8 +256,7 @@ function unitOf(
   if (pageSize !== null && pageSize >= Math.max(1, came) && pageSize < asked) return pageSize;
   if (came === 0) return asked;
   if (total === null) return isLast === true ? asked : came;
-  const due = total - (number - 1) * asked;
-  return came === due || (number === 1 && came > due) ? asked : came;
+  return came === total - (number - 1) * asked ? asked : came;
 }
 
 /** True for the last page. If the platform sends a total, the total decides, because the flags may follow from the requested size. */

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import type { Readings } from '../config/readings.ts';
 import { environmentName } from '../redis/key-names.ts';
-import { ContractNotes, UpstreamGaps } from './gaps.ts';
+import { ContractNotes, type GapKind, UpstreamGaps } from './gaps.ts';
 import { operations } from './operations.ts';
 import { PlatformReadings } from './platform-readings.ts';
 
@@ -99,10 +99,10 @@ export class PageLimit {
     await this.cache.set(this.#deletedKey, '1', KEPT_MS);
   }
 
-  /** Notes a limit of the platform that its interface does not mention. */
-  note(path: string): void {
+  /** Notes a departure of the list: a limit that the interface does not mention, or a wrong value. */
+  note(path: string, kind: GapKind = 'limit'): void {
     const notes = new ContractNotes();
-    notes.add(path, 'limit');
+    notes.add(path, kind);
     this.gaps.add(operations.listMembers, notes);
   }
 

@@ -432,3 +432,47 @@ describe('a platform that gives pages as asked', () => {
     expect([status, (JSON.parse(text) as { code: string }).code]).toEqual([503, 'upstream-unavailable']);
   });
 });
+
+describe('C31 a platform that shows more members than it counts', () => {
+  let all: Employee[];
+
+  beforeAll(async () => {
+    fleet = await started();
+    all = await enlarge();
+  });
+  beforeEach(() => restored());
+  afterAll(() => fleet.stop());
+
+  it.each<[string, object, string]>([
+    ['0', { total: 0 }, 'data.total limit'],
+    ['half of a page', { total: 100 }, 'data.total limit'],
+    ['a page', { total: 200 }, 'data.total limit'],
+    ['0, and its pages say nothing else', { ...MUTE, total: 0 }, 'data.total limit'],
+    ['absent, and each page is page 1', { total: null, pageNum: 1 }, 'data.pageNum wrong-type'],
+    ['absent, and each page is page 0', { total: null, pageNum: 0 }, 'data.pageNum wrong-type'],
+  ])('has all members for each reader: its total is %s', async (_, patch, gap) => {
+    await sandbox.fault({ operation: 'listMembers', action: { patch: { data: patch } } });
+    const file = await exported();
+    expect([file.status, file.isWhole, exportedIds(file)]).toEqual([200, true, idsOf(all)]);
+    for (const pageSize of [100, 200]) {
+      const seen: string[] = [];
+      let next: string | undefined = `${HARBOUR}/members?pageSize=${pageSize}`;
+      while (next !== undefined) {
+        const { status, body, headers } = await fleet.get(0, next);
+        expect(status).toBe(200);
+        seen.push(...(body['items'] as { memberGlobalId: string }[]).map((each) => each.memberGlobalId));
+        next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+      }
+      expect(seen).toEqual(idsOf(all));
+    }
+    const last = await fleet.get(0, `${HARBOUR}/members/${all.at(-1)?.globalId}`);
+    expect([last.status, last.body['memberGlobalId']]).toEqual([200, all.at(-1)?.globalId]);
+    const overview = await fleet.get(0, `${HARBOUR}/overview`);
+    expect(overview.body['members']).toEqual({ total: EMPLOYEES });
+    await until('the gap is noted', async () => (await gaps()).includes(`listMembers ${gap}`));
+    const same = all
+      .slice(-230)
+      .map(({ userName, name }) => `${userName.replace(/@.*/, '')},not-used-1,${name},,,`);
+    expect(await importOf(same, 'upsert')).toMatchObject({ state: 'succeeded', unchanged: 230, failed: 0 });
+  });
+});

@@ -180,6 +180,21 @@ describe('the first page', () => {
     for (let times = 0; times < 2; times++) expect((await pages(from, 5)).ids).toEqual(await members());
   });
 
+  it.each([3, 230])(
+    'is page 1 although each page says 0: every member is shown (%i further ones)',
+    async (further) => {
+      const from = await started({}, further);
+      await sandbox.fault({ operation: 'listMembers', action: { patch: { data: { pageNum: 0 } } } });
+      const all = await members();
+      expect((await pages(from, 100)).ids).toEqual(all);
+      expect(await exported(from)).toEqual(all);
+      expect((await from.get(`${HARBOUR}/members/${all.at(-1)}`)).status).toBe(200);
+      expect((await from.get('/v1/gaps')).body['items']).toContainEqual(
+        expect.objectContaining({ operation: 'listMembers', path: 'data.pageNum', kind: 'wrong-type' }),
+      );
+    },
+  );
+
   it('has the number 1, and pages say nothing of it: the page before is asked for once', async () => {
     const from = await started({}, 230);
     await sandbox.fault({ operation: 'listMembers', action: { patch: { data: bare } } });
