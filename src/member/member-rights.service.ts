@@ -94,13 +94,15 @@ export class MemberRightsService {
     confirm: Confirm,
   ): Promise<RightsChangeDto> {
     const owned = new Set(own.map(({ assetNum }) => assetNum));
-    const assigned = assign.filter((assetNum) => !owned.has(assetNum));
-    const withdrawn = withdraw.filter((assetNum) => owned.has(assetNum));
+    // The platform's list may have a number twice.
+    const [adding, leaving] = [[...new Set(assign)], [...new Set(withdraw)]];
+    const assigned = adding.filter((assetNum) => !owned.has(assetNum));
+    const withdrawn = leaving.filter((assetNum) => owned.has(assetNum));
     // If nothing is left to change, an earlier request with this tag may have changed it, and its response was lost (RFC 9110, 13.1.1).
     if (isOther && assigned.length + withdrawn.length > 0) throw new ProblemException('precondition-failed');
     const conflicts = conflictsOf(assigned, all);
     if (conflicts.length > 0) throw new ProblemException('asset-assigned-twice', { conflicts });
-    const kept = assign.filter((assetNum) => owned.has(assetNum));
+    const kept = adding.filter((assetNum) => owned.has(assetNum));
     if (call.dryRun) show(call.dryRun, ids, all, { assigned, withdrawn, kept });
     if (assigned.length + withdrawn.length > 0) {
       const { memberGlobalId } = ids;

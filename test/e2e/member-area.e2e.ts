@@ -314,6 +314,19 @@ describe('the asset numbers of a member', () => {
     expect(await sandbox.journal('changePrivileges')).toEqual([]);
   });
 
+  it('are withdrawn once, although the list of the platform has a number twice', async () => {
+    const data = ['1', '1', '2'].map((assetNum) => ({
+      ...{ assetNum, assetId: `ast-${assetNum}`, cloudAccountGlobalId: 'mem-harbour-anna' },
+      ...{ borrowedFlag: false, onlineFlag: false },
+    }));
+    await sandbox.fault({ operation: 'listAssetNums', action: { patch: { data } } });
+    await sandbox.fault({ operation: 'changePrivileges', action: { raw: { text: '{"code":0}' } } });
+    const answer = await set([]);
+    expect(answer.body).toEqual({ assigned: [], withdrawn: ['1', '2'], kept: [] });
+    const [sent] = await sandbox.journal('changePrivileges');
+    expect(sent?.body).toEqual({ addAssets: [], deleteAssets: ['1', '2'] });
+  });
+
   it('keep a lock that is lent to the member, which is no right to withdraw', async () => {
     const path = `${HARBOUR}/members/mem-harbour-chen/asset-nums`;
     const answer = await gateway.request('PUT', path, { body: { assetNums: [] } });
