@@ -11,9 +11,9 @@ import type { EnterpriseMemberPath } from './dto/member.dto.ts';
 
 /** The longest wait for another edit of the same member. */
 const WAIT_MS = 8_000;
-/** The life of a lease. Other edits of the member wait for it if the process ends during an edit. */
-const LEASE_MS = 30_000;
-const RENEW_MS = 5_000;
+/** The life of a lease. It is shorter than the wait, so that other edits go on if the process ends during an edit. */
+const LEASE_MS = 6_000;
+const RENEW_MS = 1_500;
 const POLL_MS = 30;
 const BUSY = 'Another edit of this member has not ended in time. Nothing was sent to the platform.';
 const LOST =

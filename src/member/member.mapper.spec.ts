@@ -343,10 +343,17 @@ describe('unsettled deletes', () => {
     const { upstream, redis } = settings();
     const stores = [sharedTexts(new SharedRedis(redis, new RecordedLog().log, new Metrics()))];
     const deletes = new UnsettledDeletes(upstream, createCache({ stores }));
-    await deletes.add('e', '1');
-    await deletes.add('e', '2');
-    expect(await deletes.has('f', '1')).toBe(false);
-    await deletes.forget('e', '2');
-    expect([await deletes.has('e', '1'), await deletes.has('e', '2')]).toEqual([true, false]);
+    const ids = (enterpriseGlobalId: string, memberGlobalId: string) => ({
+      enterpriseGlobalId,
+      memberGlobalId,
+    });
+    await deletes.add({}, ids('e', '1'));
+    await deletes.add({}, ids('e', '2'));
+    expect(await deletes.has({}, ids('f', '1'))).toBe(false);
+    await deletes.forget({}, ids('e', '2'));
+    expect([await deletes.has({}, ids('e', '1')), await deletes.has({}, ids('e', '2'))]).toEqual([
+      true,
+      false,
+    ]);
   });
 });

@@ -28,9 +28,12 @@ import { isMasked, MASKED } from './mobile-number.ts';
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
+type Acting = Pick<CallContext, 'user'>;
+
 /**
  * Remembers deletes for a day until their outcome is known, so that a caller who repeats one gets 204 and not 404 (which also says that the
- * member is gone). All replicas share them.
+ * member is gone). Each belongs to its acting user, because the platform also has no such member for a user who may not see it. All replicas
+ * share them.
  */
 @Injectable()
 export class UnsettledDeletes {
@@ -43,21 +46,21 @@ export class UnsettledDeletes {
     this.#prefix = `${environmentName(config.baseUrl)}:del:`;
   }
 
-  async add(enterpriseGlobalId: string, memberGlobalId: string): Promise<void> {
-    await this.cache.set(this.#keyOf(enterpriseGlobalId, memberGlobalId), '1', KEPT_MS);
+  async add(call: Acting, ids: EnterpriseMemberPath): Promise<void> {
+    await this.cache.set(this.#keyOf(call, ids), '1', KEPT_MS);
   }
 
-  async forget(enterpriseGlobalId: string, memberGlobalId: string): Promise<void> {
-    await this.cache.del(this.#keyOf(enterpriseGlobalId, memberGlobalId));
+  async forget(call: Acting, ids: EnterpriseMemberPath): Promise<void> {
+    await this.cache.del(this.#keyOf(call, ids));
   }
 
-  async has(enterpriseGlobalId: string, memberGlobalId: string): Promise<boolean> {
-    return (await this.cache.get(this.#keyOf(enterpriseGlobalId, memberGlobalId))) !== undefined;
+  async has(call: Acting, ids: EnterpriseMemberPath): Promise<boolean> {
+    return (await this.cache.get(this.#keyOf(call, ids))) !== undefined;
   }
 
-  #keyOf(enterpriseGlobalId: string, memberGlobalId: string): string {
+  #keyOf({ user }: Acting, { enterpriseGlobalId, memberGlobalId }: EnterpriseMemberPath): string {
     // Ids in a path have no slash.
-    return this.#prefix + sha256(`${enterpriseGlobalId}/${memberGlobalId}`);
+    return this.#prefix + sha256(`${enterpriseGlobalId}/${memberGlobalId}/${user?.username ?? ''}`);
   }
 }
 
@@ -132,15 +135,19 @@ export class MemberService {
    * section 4).
    */
   async deleteMember(call: CallContext, ids: EnterpriseMemberPath): Promise<void> {
-    const { enterpriseGlobalId, memberGlobalId } = ids;
     const send = () => this.upstream.call('deleteMember', call, { ids: { ...ids } }, nothing);
     if (call.dryRun) {
       await this.#showLeaving(call.dryRun, call, ids);
       return send();
     }
-    const isRepeat = await this.unsettled.has(enterpriseGlobalId, memberGlobalId);
+    // Another delete that is still under way is no earlier one.
+    await this.edits.run(call, ids, () => this.#deleteNext(call, ids, send));
+  }
+
+  async #deleteNext(call: CallContext, ids: EnterpriseMemberPath, send: () => Promise<void>): Promise<void> {
+    const isRepeat = await this.unsettled.has(call, ids);
     // It is remembered before it is sent, because this process may end before it has the response.
-    await this.unsettled.add(enterpriseGlobalId, memberGlobalId);
+    await this.unsettled.add(call, ids);
     try {
       await send();
     } catch (error) {
@@ -148,11 +155,11 @@ export class MemberService {
       if (body.outcome === 'unknown') throw error;
       const isGone = slug === 'member-not-found';
       // Another refusal says nothing about the earlier delete.
-      if (isGone || !isRepeat) await this.unsettled.forget(enterpriseGlobalId, memberGlobalId);
+      if (isGone || !isRepeat) await this.unsettled.forget(call, ids);
       if (isGone && isRepeat) return;
       throw error;
     }
-    await this.unsettled.forget(enterpriseGlobalId, memberGlobalId);
+    await this.unsettled.forget(call, ids);
   }
 
   /** Shows the member who would be deleted, and the rights that would be lost with it. */

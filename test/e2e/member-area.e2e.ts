@@ -367,6 +367,33 @@ describe('a delete', () => {
     expect((await gateway.request('DELETE', path)).status).toBe(404);
   });
 
+  it('of nobody is 404, also while others of the same member are under way', async () => {
+    await sandbox.fault({ operation: 'deleteMember', action: { delayMs: 300 } });
+    const nobody = `${HARBOUR}/members/mem-never-was`;
+    const answers = await Promise.all([1, 2, 3].map(() => gateway.request('DELETE', nobody)));
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+  });
+
+  it('is 404 for a user who does not see the member, whatever becomes of the delete of another user', async () => {
+    gateway.writeUsers({
+      default: { username: 'admin@harbour', password: sandbox.seedPassword },
+      tim: { username: 'tidewater', password: sandbox.seedPassword },
+    });
+    const asTim = { headers: { 'x-acting-user': 'tim' } };
+    const isKnown = async () =>
+      (await gateway.get('/v1/enterprises/ent-tidewater/members', asTim)).status === 200;
+    await until('the users are read', isKnown);
+    await sandbox.control('PUT', '/profile', { usersSee: 'own' });
+    await sandbox.fault({ operation: 'deleteMember', times: 2, action: { delayMs: 300 } });
+    const both = await Promise.all([1, 2].map(() => gateway.request('DELETE', path, asTim)));
+    expect(both.map(({ status }) => status)).toEqual([404, 404]);
+    const lost = { reset: 'before-headers' };
+    await sandbox.fault({ operation: 'deleteMember', times: 1, phase: 'after', action: lost });
+    expect((await gateway.request('DELETE', path)).body['code']).toBe('outcome-unknown');
+    expect((await gateway.request('DELETE', path, asTim)).status).toBe(404);
+    expect((await gateway.request('DELETE', path)).status).toBe(204);
+  });
+
   it('that was refused leaves no unknown outcome behind', async () => {
     await sandbox.fault({ operation: 'deleteMember', times: 2, action: { code: '60002' } });
     expect((await gateway.request('DELETE', path)).status).toBe(404);

@@ -367,7 +367,7 @@ it('an edit waits 8 s at most for another one of the same member', async () => {
 });
 
 describe('an edit whose lease ends while it reads', () => {
-  /** Ends the lease of the only edit under way, as Redis does after 30 s without a renewal. */
+  /** Ends the lease of the only edit under way, as Redis does after some seconds without a renewal. */
   const endLease = () =>
     ask(stack.redis(), async (client) => {
       const leases = await client.keys('*:edit:*');
