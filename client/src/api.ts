@@ -1244,7 +1244,7 @@ interface components {
             readonly add: number;
             /** @description Accounts of the members to delete. */
             readonly delete: readonly string[];
-            /** @description Rows that would fail */
+            /** @description Rows that would fail, or whose outcome cannot be told */
             readonly impossible: readonly components["schemas"]["ImpossibleRow"][];
             /**
              * Format: int64
@@ -1257,11 +1257,11 @@ interface components {
              */
             readonly update: number;
         };
-        /** @description A row of a file that cannot be done */
+        /** @description A row of a file that would fail, or whose outcome cannot be told */
         readonly ImpossibleRow: {
             /** @description Login name without the enterprise's suffix */
             readonly account: string;
-            /** @description Why the row cannot be done. */
+            /** @description Why the row would fail, or why its outcome cannot be told. */
             readonly reason: string;
             /**
              * Format: int32

@@ -60,14 +60,14 @@ export class EffectDto {
   readable!: boolean;
 }
 
-@ApiSchema({ description: 'A row of a file that cannot be done' })
+@ApiSchema({ description: 'A row of a file that would fail, or whose outcome cannot be told' })
 class ImpossibleRowDto {
   @ApiProperty({ type: 'integer', description: '1 for the first row below the header' })
   row!: number;
 
   account!: string;
 
-  /** Why the row cannot be done. */
+  /** Why the row would fail, or why its outcome cannot be told. */
   reason!: string;
 }
 
@@ -85,7 +85,10 @@ export class ImportPlanDto {
   /** Accounts of the members to delete. */
   delete!: string[];
 
-  @ApiProperty({ type: () => [ImpossibleRowDto], description: 'Rows that would fail' })
+  @ApiProperty({
+    type: () => [ImpossibleRowDto],
+    description: 'Rows that would fail, or whose outcome cannot be told',
+  })
   impossible!: ImpossibleRowDto[];
 }
 

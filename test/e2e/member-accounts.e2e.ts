@@ -422,6 +422,30 @@ describe('while the suffix is not known', () => {
     expect(await accounts()).toEqual(['anna', 'hanna']);
   });
 
+  it.each([['upsert'], ['add']])('the plan of mode=%s adds nobody who may be there', async (mode) => {
+    await started({ accountSuffix: 'joined' }, ['anna', 'hanna']);
+    const planOf = async (...inFile: string[]) => {
+      const { body } = await post(`/dry-run?mode=${mode}`, rowsFor(inFile));
+      return [body['plan'], body['wouldSend']];
+    };
+    const reason = expect.stringContaining('suffix-unknown');
+    const untold = {
+      add: 0,
+      update: 0,
+      unchanged: 0,
+      delete: [],
+      impossible: [{ row: 1, account: 'anna', reason }],
+    };
+    const sent = [{ operation: 'addMembers', body: null }];
+    expect(await planOf('anna')).toEqual([untold, sent]);
+    expect(await planOf('anna', 'zoe')).toEqual([{ ...untold, add: 1 }, sent]);
+    // Its answer shows the code.
+    await imported('', rowsFor(['yara']));
+    const [told] = await planOf('anna', 'zoe');
+    expect(told).toMatchObject(mode === 'upsert' ? { add: 1, unchanged: 1 } : { add: 1, unchanged: 0 });
+    expect(JSON.stringify(told)).not.toContain('suffix-unknown');
+  });
+
   it('a new row shows the suffix, and the others are then updated', async () => {
     await started({ accountSuffix: 'joined' }, ['anna', 'hanna']);
     const { job, rows } = await imported(

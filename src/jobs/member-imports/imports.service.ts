@@ -34,6 +34,9 @@ const PART_OF_FILE = 2;
 const AGAIN: ReadonlySet<string> = new Set(['pending', 'failed', 'unknown']);
 /** After this number of seconds, most files were read. */
 const READ_S = 10;
+/** Why the plan does not count a row, although the import sends it. */
+const UNTOLD =
+  'A member may have this account: the gateway cannot tell the accounts of some members yet from the code of the enterprise (`suffix-unknown`). Add one new member, then ask again.';
 const FULL = {
   caller: 'The caller has too many imports that have not ended.',
   store: 'All imports together take as much room as they may have.',
@@ -68,7 +71,8 @@ export class ImportsService {
     const { plan, deleted } = await this.#plan(request, file, options);
     for (const { memberGlobalId, account } of deleted)
       dryRun.add('member-removed', { enterpriseGlobalId, memberGlobalId, account });
-    const calls = { addMembers: plan.add, editMember: plan.update, deleteMember: deleted.length };
+    const sent = plan.add + plan.impossible.filter(({ reason }) => reason === UNTOLD).length;
+    const calls = { addMembers: sent, editMember: plan.update, deleteMember: deleted.length };
     for (const [operation, count] of Object.entries(calls))
       if (count > 0) dryRun.wouldSend.push({ operation: operation as keyof typeof calls, body: null });
     dryRun.plan = plan;
@@ -162,6 +166,7 @@ export class ImportsService {
         const row = chunk * ROWS_PER_CHUNK + at + 1;
         const { status, was, message = '' } = planner.plan(row, member);
         if (was === 'different') plan.update++;
+        else if (was === 'perhaps') impossible.push({ row, account: member.account, reason: UNTOLD });
         else if (status === 'pending') plan.add++;
         else if (status === 'failed') impossible.push({ row, account: member.account, reason: message });
         else plan.unchanged++;
