@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AccountSuffixes, suffixFor } from '../member/account-suffix.ts';
+import { AccountSuffixes, likelySuffix, suffixFor } from '../member/account-suffix.ts';
 import { FREE_FIELDS, toAssetNums, toLentLocks, toMemberPage } from '../member/member.mapper.ts';
 import type { AssetDto } from '../order/dto/asset.dto.ts';
 import { toCameAssets } from '../order/order.mapper.ts';
@@ -165,18 +165,25 @@ export class EstateLists {
         if (owners.has(memberGlobalId)) found.set(memberGlobalId, [userName.toLowerCase()]);
       }
     const known = await this.suffixes.of(ids.enterpriseGlobalId);
-    const suffix = suffixFor(names, new Set(), known) ?? '';
+    const suffix = suffixFor(names, new Set(), known);
+    const likely = suffix === undefined ? likelySuffix(names) : '';
     for (const accounts of found.values())
-      accounts.push(...accounts.flatMap((name) => accountIn(name, suffix)));
+      accounts.push(...accounts.flatMap((name) => accountIn(name, suffix ?? '', likely)));
     return found;
   }
 }
 
-/** Returns the account in a user name. While the suffix is not certain, the account ends where something else than letters and digits begins. */
-function accountIn(userName: string, suffix: string): readonly string[] {
-  const isSuffixed = suffix !== '' && userName.endsWith(suffix);
-  const account = isSuffixed ? userName.slice(0, -suffix.length) : ACCOUNT.exec(userName)?.[0];
+/**
+ * Returns the account in a user name. While the suffix is not certain, the account ends where something else than letters and digits begins,
+ * or else before the likely suffix.
+ */
+function accountIn(userName: string, suffix: string, likely: string): readonly string[] {
+  const account = before(suffix, userName) ?? ACCOUNT.exec(userName)?.[0] ?? before(likely, userName);
   return account === undefined || account === '' ? [] : [account];
+}
+
+function before(ending: string, userName: string): string | undefined {
+  return ending !== '' && userName.endsWith(ending) ? userName.slice(0, -ending.length) : undefined;
 }
 
 /** Returns an asset that is in the list of assets, in the other lists, or in both. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { suffixFor, suffixOfList } from './account-suffix.ts';
+import { likelySuffix, suffixFor, suffixOfList } from './account-suffix.ts';
 
 const list = (suffix: string, ...accounts: string[]) => accounts.map((account) => account + suffix);
 const file = (...accounts: string[]) => new Set(accounts);
@@ -55,6 +55,12 @@ describe('the suffix in a list', () => {
     expect(suffixFor(list('acme', 'anna', 'hanna'), file('h'), 'acme')).toBe('acme');
     expect(suffixFor(['anna', 'bo', 'roacme'], file('anna', 'bo'), 'acme')).toBe('');
     expect(suffixFor(list('@pier', 'anna'), file(), 'acme')).toBe('@pier');
+  });
+
+  it('is likely where ten members have it, and fewer may share an ending by chance', () => {
+    expect(likelySuffix(list('acme', ...MANY))).toBe('acme');
+    expect(likelySuffix(list('acme', ...MANY.slice(1)))).toBe('');
+    expect(likelySuffix([...list('acme', ...MANY), 'admin'])).toBe('');
   });
 
   it('never makes a person of a file a stranger, where accounts and code are any', () => {

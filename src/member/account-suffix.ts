@@ -89,6 +89,14 @@ export function suffixFor(
   return 2 * agreeing > userNames.length ? known : suffixOfList(userNames, accounts);
 }
 
+/**
+ * Returns the ending of all user names if there are too many members for a chance, or else an empty text. It may be longer than the suffix, so
+ * it serves only to find members.
+ */
+export function likelySuffix(userNames: readonly string[]): string {
+  return userNames.length >= MIN_MEMBERS ? commonEnding(userNames) : '';
+}
+
 /** Counts the endings that follow an account in the user names. */
 function restsOf(userNames: readonly string[], accounts: ReadonlySet<string>): Map<string, number> {
   const rests = new Map<string, number>();

@@ -191,6 +191,29 @@ it('finds an account without what the platform appends where the members do not 
   }
 });
 
+it('finds an account without a joined code where many members show the code', async () => {
+  const sandbox = await TestSandbox.start({ profile: { accountSuffix: 'joined' } });
+  atEnd(() => sandbox.close());
+  const state = await sandbox.control<{ employees: { globalId: string }[] }>('GET', '/state');
+  const anna = state.employees.find(({ globalId }) => globalId === 'mem-harbour-anna');
+  const more = ['gus', 'ivo', 'kofi', 'lars', 'mia', 'nils'].map((account, index) => ({
+    ...{ ...anna, id: `${70_000 + index}`, userId: `${80_000 + index}`, globalId: `mem-own-${index}` },
+    userName: `${account}@harbour`,
+  }));
+  await sandbox.control('PUT', '/state', { ...state, employees: [...state.employees, ...more] });
+  const callers = [{ name: 'seller', enterprises: ['ent-harbour'] }];
+  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  await isState(gateway, 'ent-harbour', 'whole');
+  for (const [find, ids] of [
+    ['annaharbour', ['ast-1002']],
+    ['Anna', ['ast-1002']],
+    ['annah', []],
+  ] as const) {
+    const found = (await rowsOf(gateway, `&find=${find}`)).map(({ assetId }) => assetId);
+    expect([find, new Set(found)]).toEqual([find, new Set(ids)]);
+  }
+});
+
 describe('the estate of a platform that lists virtual assets only', () => {
   const { sandbox, gateway } = useStack({
     environment: ESTATE,
