@@ -5,8 +5,9 @@ import { meaningOf } from './problems/upstream-codes.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { UpstreamClient } from './upstream.client.ts';
 
-/** The shortest id that identifies an enterprise in a text. A shorter one might match by chance. */
-const MIN_LENGTH = 8;
+/** The fewest random letters and digits of an id that belongs to no enterprise. With fewer, it might be that of one by chance. */
+const MIN_RANDOM = 8;
+const LETTER_OR_DIGIT = /[\p{L}\p{N}]/gu;
 
 /**
  * Returns an empty list if the platform does not know the enterprise. A platform answers such a request with an empty list, or refuses it
@@ -70,15 +71,18 @@ function standingAlone(id: string): RegExp {
 
 /** Returns an id of the same form, because a platform may refuse another form in other words. */
 function shapedLike(id: string): string {
-  const shape = id.repeat(Math.ceil(MIN_LENGTH / id.length));
+  const changeable = id.match(LETTER_OR_DIGIT)?.length ?? 0;
+  const shape =
+    changeable === 0 ? id + '0'.repeat(MIN_RANDOM) : id.repeat(Math.ceil(MIN_RANDOM / changeable));
   const random = freshBytes(shape.length);
   let index = 0;
-  return shape
-    .replaceAll(/[a-z]/g, () => letter(random, index++, 'a'))
-    .replaceAll(/[A-Z]/g, () => letter(random, index++, 'A'))
-    .replaceAll(/\d/g, () => String(1 + ((random[index++] ?? 0) % 9)));
+  return shape.replaceAll(LETTER_OR_DIGIT, (replaced) => characterLike(replaced, random[index++] ?? 0));
 }
 
-function letter(random: Uint8Array, index: number, first: 'a' | 'A'): string {
-  return String.fromCharCode(first.charCodeAt(0) + ((random[index] ?? 0) % 26));
+function characterLike(replaced: string, random: number): string {
+  if (/\d/.test(replaced)) return String(1 + (random % 9));
+  if (/[A-Za-z]/.test(replaced))
+    return String.fromCharCode((replaced < 'a' ? 'A' : 'a').charCodeAt(0) + (random % 26));
+  // Ids of other scripts are mostly Chinese.
+  return String.fromCharCode(0x4e00 + random);
 }

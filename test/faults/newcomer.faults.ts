@@ -135,7 +135,12 @@ describe('K55 an enterprise that the platform does not know', () => {
     // The rule of the enterprise that is there changes nothing, and comes first.
     await sandbox.fault({ operation: 'listAssets', match: { path: 'ent-harbour' }, action: { delayMs: 0 } });
     if (action) await sandbox.fault({ operation: 'listAssets', action });
-    for (const enterprise of [NOWHERE, '/v1/enterprises/7', '/v1/enterprises/900719925474099312']) {
+    for (const enterprise of [
+      NOWHERE,
+      '/v1/enterprises/7',
+      '/v1/enterprises/900719925474099312',
+      '/v1/enterprises/海港',
+    ]) {
       const { status, body } = await get(`${enterprise}/assets?extendCode=site`);
       expect([enterprise, status, body]).toMatchObject([enterprise, 200, { items: [], total: 0 }]);
     }
@@ -158,6 +163,27 @@ describe('K55 an enterprise that the platform does not know', () => {
     const overview = await get(`${HARBOUR}/overview`);
     expect(overview.body).toMatchObject({ assets: null, unreachable: [{ section: 'assets', code }] });
   });
+
+  it.each(['海港工程有限公司', '--------'])(
+    'is no empty list where the platform refuses the assets of %s, an id without a Latin letter or digit',
+    async (id) => {
+      const path = encodeURIComponent(id);
+      const action = { code: '13004', message: 'the enterprise is suspended' };
+      await sandbox.fault({ operation: 'listAssets', match: { path: `/${path}/` }, action });
+      expect((await get(`${HARBOUR}/assets`)).status).toBe(200);
+      for (const part of ['assets', 'assets/1']) {
+        const { status, body } = await get(`/v1/enterprises/${path}/${part}`);
+        expect([part, status, body['code']]).toEqual([part, 422, 'upstream-rejected']);
+      }
+      const { body } = await get(`/v1/enterprises/${path}/overview`);
+      const code = 'upstream-rejected';
+      expect(body).toMatchObject({ assets: null, unreachable: [{ section: 'assets', code }] });
+      const asked = (await sandbox.journal('listAssets')).map((call) => decodeURIComponent(call.path));
+      expect(asked.filter((each) => !each.includes('ent-harbour') && !each.includes(`/${id}/`))).not.toEqual(
+        [],
+      );
+    },
+  );
 
   it('is no empty list where the platform refuses in the same words what is there', async () => {
     expect((await get(`${HARBOUR}/assets`)).status).toBe(200);
