@@ -291,6 +291,21 @@ describe('the pointer of a refusal', () => {
     },
   );
 
+  it('is a parameter where the request has the field in its query', () => {
+    expect(refused(operations.listMembers, '40009').body.errors).toEqual([
+      { parameter: 'departmentId', detail: MESSAGE },
+    ]);
+  });
+
+  it.each([
+    ['10003', 'resetPassword'],
+    ['40001', 'deleteMember'],
+    ['30002', 'listMembers'],
+    ['60013', 'bindCustomer'],
+  ] as const)('of %s to %s is absent: the request has no such field', (code, name) => {
+    expect(refused(operations[name], code).body.errors).toBeUndefined();
+  });
+
   it.each([undefined, ''])('says something even where upstream says nothing (%j)', (message) => {
     const { errors, detail } = problemFor(operations.editMember, 'refused', {
       status: 299,

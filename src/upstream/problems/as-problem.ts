@@ -4,7 +4,7 @@ import { ForeignTenant } from '../own-tenants.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
 import type { Outcome, ProblemSlug } from '../../problem/catalogue.ts';
 import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
-import { inOurWords } from './wire-names.ts';
+import { hasField, inOurWords } from './wire-names.ts';
 import { meaningOf } from './upstream-codes.ts';
 
 /** Converts a failure of a call to the platform to the problem for the caller; returns other errors unchanged. */
@@ -101,7 +101,8 @@ function refusal(failure: UpstreamFailure): ProblemException {
   if (known.slug === 'outcome-unknown')
     return problem(known.slug, failure, { status: 502, retryable: false });
   const spoken = known.speaks && details.message ? inOurWords(operation, details.message) : undefined;
-  const pointers = known.field === undefined ? (spoken?.pointers ?? []) : [pointerTo(known.field, operation)];
+  const pointer = known.field && pointerTo(known.field, operation);
+  const pointers = pointer ? [pointer] : (spoken?.pointers ?? []);
   const detail = spoken?.text ?? 'is refused by the platform';
   return problem(known.slug, failure, {
     detail: spoken?.text,
@@ -130,15 +131,19 @@ function taughtProblem(slug: ProblemSlug, failure: UpstreamFailure): ProblemExce
 }
 
 /** Returns a fault of the request. The platform has some ids in its body that callers have in the path. */
-function faultAt(pointer: string, { name, path }: UpstreamOperation, detail: string): RequestFault {
+function faultAt(pointer: string, { name, method, path }: UpstreamOperation, detail: string): RequestFault {
   const field = pointer.slice(1);
   const isInPath = path.includes(`{${field}}`) || (name === 'updateCustomer' && field === 'crmCustomerId');
-  return isInPath ? { parameter: field, detail } : { pointer, detail };
+  return isInPath || method === 'GET' ? { parameter: field, detail } : { pointer, detail };
 }
 
-/** Returns the pointer to a list, because the platform does not say which row of a list it means. */
-function pointerTo(field: string, operation: UpstreamOperation): string {
-  return operation.name === 'addMembers' ? '/members' : `/${field}`;
+/**
+ * Returns the pointer to a list, because the platform does not say which row of a list it means. Undefined if the request has no such field:
+ * a platform may send a code of another operation.
+ */
+function pointerTo(field: string, operation: UpstreamOperation): string | undefined {
+  if (operation.name === 'addMembers') return '/members';
+  return hasField(operation, field) ? `/${field}` : undefined;
 }
 
 function unknown(failure: UpstreamFailure, status: 502 | 504): ProblemException {

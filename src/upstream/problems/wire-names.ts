@@ -176,6 +176,11 @@ export function inOurWords(operation: UpstreamOperation, message: string): InOur
   return { text, pointers: [...pointers] };
 }
 
+/** Whether the request has the field at its top, by its name at the gateway. */
+export function hasField({ name }: UpstreamOperation, field: string): boolean {
+  return REQUESTS[name].values().some(({ at }) => at === field);
+}
+
 function firstOf(objects: readonly Fields[], path: string): Named | undefined {
   for (const object of objects) {
     const named = namedIn(object, path, false);
