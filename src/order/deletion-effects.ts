@@ -162,11 +162,15 @@ export class DeletionEffects {
     const contents = await this.contents.read(call, enterpriseGlobalId, searchedAssets, terms);
     const unseen: AssetPlace[] = [];
     for (const [index, { part, asset, isOpen }] of searched.entries()) {
-      const { assetId, assetNum } = asset;
+      const { assetId, assetNum, lentLock } = asset;
       const { instances = [], isWhole = false } = contents[index] ?? {};
       const of = { enterpriseGlobalId, assetId, assetNum };
       const meant = meantBy(item, [part]);
-      shown.mean(of, { instances, isWhole }, { ...meant, isOpen, kind: kindOf(item) });
+      shown.mean(
+        of,
+        { instances, isWhole, isLentLock: lentLock === true },
+        { ...meant, isOpen, kind: kindOf(item) },
+      );
       if (isWhole && index < found.length && !showsAll(instances, meant)) unseen.push(of);
     }
     if (unseen.length > 0 || (others && deletesFromAll(item))) {

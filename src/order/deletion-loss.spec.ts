@@ -86,6 +86,13 @@ describe('a deletion takes from an asset', () => {
     expect([asset, [...products], gone]).toEqual([undefined, [['a', false]], []]);
   });
 
+  it.each<[string, Instance[], boolean | undefined]>([
+    ['perhaps the lock, beside what may be lent into it', [of('l', 'a'), of('m', 'b')], undefined],
+    ['not the lock, where it holds nothing of the deletion', [of('m', 'b')], false],
+  ])('that is a lent lock: %s', (_, instances, asset) => {
+    expect(lossOf(instances, [named], true).asset).toBe(asset);
+  });
+
   const second: Meant = { licenseOrderId: 'l', named: [{ ...name, productUri: 'b' }] };
   const both = [of('l', 'a'), of('l', 'b')];
   it.each<[string, Instance[], MeantHere[], boolean | undefined, Record<string, boolean>]>([

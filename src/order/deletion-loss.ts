@@ -33,8 +33,12 @@ export function meantBy(
   return { licenseOrderId: srcLicenseOrderId, named: orderType === 'delete_product' ? named : undefined };
 }
 
-/** Returns what an asset loses by all that an order deletes from it. */
-export function lossOf(instances: readonly Instance[], meants: readonly MeantHere[]): Loss {
+/** Returns what an asset loses by all that an order deletes from it. A lent lock also shows what is lent into it, which does not keep it. */
+export function lossOf(
+  instances: readonly Instance[],
+  meants: readonly MeantHere[],
+  isLentLock = false,
+): Loss {
   const certain = meants.filter(({ isOpen }) => !isOpen);
   const gone = instances.filter((each) => certain.some((meant) => isMeant(each, meant) === true));
   // A platform may revoke the asset whole, also where only the products of one order are to go.
@@ -45,7 +49,7 @@ export function lossOf(instances: readonly Instance[], meants: readonly MeantHer
   // A package ends with the last product in it.
   const present = isRevoked ? instances : instances.filter(({ product }) => product !== null);
   const isEmptied = gone.length > 0 && present.every((each) => gone.includes(each));
-  const mayBeEmptied = mayGo.length > 0 && present.every((each) => mayGo.includes(each));
+  const mayBeEmptied = mayGo.length > 0 && (isLentLock || present.every((each) => mayGo.includes(each)));
   const isCertain =
     isEmptied ||
     certain.some(({ named, licenseOrderId }) => named === undefined && licenseOrderId === undefined);

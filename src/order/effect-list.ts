@@ -13,7 +13,7 @@ interface Meaning extends MeantHere {
 
 interface MeantAsset {
   readonly of: AssetPlace;
-  readonly content: Pick<AssetContent, 'instances' | 'isWhole'>;
+  readonly content: Pick<AssetContent, 'instances' | 'isWhole'> & { readonly isLentLock: boolean };
   readonly meanings: Meaning[];
 }
 
@@ -51,8 +51,8 @@ export class EffectList {
 }
 
 /** A content that did not come whole has no open products: there may be more of them than it shows. */
-function effectsOn({ of, content: { instances, isWhole }, meanings }: MeantAsset): KeptEffect[] {
-  const { asset, products, gone } = lossOf(instances, meanings);
+function effectsOn({ of, content: { instances, isWhole, isLentLock }, meanings }: MeantAsset): KeptEffect[] {
+  const { asset, products, gone } = lossOf(instances, meanings, isLentLock);
   const lost = [...products].filter(([, isCertain]) => isWhole || isCertain);
   return [
     ...(isWhole && asset !== false ? [effectOf('asset-removed', { ...of, readable: asset === true })] : []),

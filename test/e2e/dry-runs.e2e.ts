@@ -221,6 +221,22 @@ describe('a dry run', () => {
     });
   });
 
+  it('says that a lent lock may go with its last own product: what is lent into it does not keep it', async () => {
+    const item = {
+      ...{ orderType: 'delete_product', licenseType: 'normal_recover_usbkey', srcLicenseOrderId: 'lic-1007' },
+      customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
+      assets: [{ assetNums: ['8000001007'], products: [{ productUri: 'draft.pro' }] }],
+    };
+    const body = orderOf('SO-LENT', { items: [item] });
+    const lock = { ...NONE, enterpriseGlobalId: 'ent-harbour', assetId: 'ast-1007', assetNum: '8000001007' };
+    expect((await dry('/v1/license-orders', { body })).body['effects']).toEqual([
+      { ...lock, kind: 'asset-removed', readable: false },
+      { ...lock, kind: 'product-removed', productUri: 'draft.pro' },
+    ]);
+    expect((await gateway.post('/v1/license-orders', body)).status).toBe(201);
+    expect((await gateway.get(`${HARBOUR}/assets/ast-1007`)).status).toBe(404);
+  });
+
   it('names the rows of a file that cannot be done', async () => {
     const body = 'account,password,name\nzoe,first-login-1,Zoe\nanna,first-login-1,Anna\n';
     const headers = { 'content-type': 'text/csv' };
