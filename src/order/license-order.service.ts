@@ -227,13 +227,13 @@ export class LicenseOrderService {
 
   /**
    * Returns the text of the fingerprint. It has no application key, and every time in ms, because another key or another form of times does not
-   * make another order. It is the text of the body if that has its times in ms too.
+   * make another order. It is the text of the body if that has its times in ms too. An order that does not say `ifEffectsChanged` says `reject`.
    */
   #payloadText(order: PlaceOrderDto, bodyText?: string): string {
     const plain = (this.#isPlain && bodyText) || JSON.stringify(toBatchOrder(order, { unit: 'ms' }));
     const notBefore = timeOf(order);
-    const later =
-      notBefore === undefined ? '' : `,"later":${JSON.stringify([notBefore, order.ifEffectsChanged])}`;
+    const ifChanged = order.ifEffectsChanged === 'reject' ? undefined : order.ifEffectsChanged;
+    const later = notBefore === undefined ? '' : `,"later":${JSON.stringify([notBefore, ifChanged])}`;
     return `{"body":${plain}${later}}`;
   }
 

@@ -91,7 +91,10 @@ describe('an order for a later time', () => {
         first.body,
         'true',
       ]);
-      for (const other of [{ notBefore: at(60_000) }, { notBefore: undefined }, { syncMode: 'async' }])
+      for (const other of [
+        ...[{ notBefore: at(60_000) }, { notBefore: undefined }, { syncMode: 'async' }],
+        { ifEffectsChanged: 'send' },
+      ])
         expect((await gateway.post(ORDERS, { ...body, ...other })).body['code']).toBe(
           'idempotency-key-reused',
         );
@@ -100,12 +103,15 @@ describe('an order for a later time', () => {
     await becomes(of, 'succeeded');
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(body.notBefore));
     expect(await sent(of)).toBe(1);
-    const late = await gateway.post(ORDERS, body);
-    expect([late.status, late.body['state'], late.body['notBefore']]).toEqual([
-      201,
-      'succeeded',
-      body.notBefore,
-    ]);
+    // An order that does not say what becomes of changed effects is the one that says `reject`.
+    for (const repeat of [body, { ...body, ifEffectsChanged: 'reject' }]) {
+      const late = await gateway.post(ORDERS, repeat);
+      expect([late.status, late.body['state'], late.body['notBefore']]).toEqual([
+        201,
+        'succeeded',
+        body.notBefore,
+      ]);
+    }
     expect(await typesOf(of)).toEqual(['license-order.scheduled', 'license-order.succeeded']);
   });
 
