@@ -60,7 +60,10 @@ export class MaintenanceWatch implements OnModuleInit, OnApplicationShutdown {
 
   async #learn(read: () => Promise<StoredMaintenance>): Promise<void> {
     const before = Date.now();
-    const { window, now } = await read();
+    const { window, now } = await read().catch((error: unknown) => {
+      this.maintenance.missed(error);
+      throw error;
+    });
     this.maintenance.learn(window, now);
     this.#compare(now, before);
     const current = this.maintenance.window;

@@ -46,7 +46,10 @@ export class SetMaintenanceDto {
   reason!: string;
 }
 
-export function toMaintenance({ window, isActive }: Maintenance): MaintenanceDto {
+/** Throws while it is not known whether there is a maintenance. */
+export function toMaintenance(maintenance: Maintenance): MaintenanceDto {
+  maintenance.assertKnown();
+  const { window, isActive } = maintenance;
   const { stops = null, from, until, reason = null, by = null } = window ?? {};
   const timeOf = (at: number | undefined) => (at === undefined ? null : new Date(at).toISOString());
   return { active: isActive, stops, from: timeOf(from), until: timeOf(until), reason, by };

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { newEncryptionKey } from '../support/canary.ts';
+import { databaseInit } from '../support/database.ts';
 import { Fleet } from '../support/fleet.ts';
 import type { TestAnswer } from '../support/gateway.ts';
 import { playRounds } from '../support/maintenance-rounds.ts';
@@ -273,6 +274,25 @@ describe('a database that is slow to show the window', () => {
     expect([imported.status, imported.body['code']]).toEqual([202, undefined]);
     await other.end();
     for (const { status } of await Promise.all(asked)) expect(status).toBe(200);
+  });
+});
+
+describe('a database that was never made ready', () => {
+  const stack = useStack({ database: 'file', environment: { DATABASE_INIT: 'manual' } });
+  const { gateway } = stack;
+
+  it('D58 does not tell whether something is stopped: no caller is told that nothing is, but what the operator has to do', async () => {
+    const write = () => gateway.request('PATCH', '/v1/crm-customers/CRM-1001', { body: { address: 'x' } });
+    for (const answer of [gateway.get(MAINTENANCE), gateway.get('/v1/callers/me'), write()]) {
+      const { status, body } = await answer;
+      expect([status, body]).toMatchObject([
+        503,
+        { code: 'dependency-unavailable', detail: expect.stringContaining('`npm run database-init`') },
+      ]);
+    }
+    expect((await databaseInit(stack.databaseUrl(), '--yes')).code).toBe(0);
+    await until('the gateway has read it', async () => (await gateway.get(MAINTENANCE)).status === 200);
+    expect((await gateway.get('/v1/callers/me')).body['maintenance']).toEqual(NOTHING);
   });
 });
 

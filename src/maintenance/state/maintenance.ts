@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { DatabaseUnavailable } from '../../database/database-unavailable.ts';
 import { ProblemException } from '../../problem/problem.exception.ts';
 import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 
@@ -40,12 +41,15 @@ export function isMaintenance(error: unknown): boolean {
 
 const UNKNOWN =
   'The gateway has not read from its database yet whether its operator has stopped writes. Nothing was sent to the platform.';
+const UNREADY = ' The database has no tables yet: its operator has to run `npm run database-init`.';
 
 /** The maintenance of the platform as this process knows it. All code that calls the platform checks here whether that is stopped. */
 @Injectable()
 export class Maintenance {
   /** False until the window was read for the first time. Until then, writes may be stopped. */
   #isKnown = false;
+  /** What the operator has to do before the window can be read. */
+  #hint = '';
   #window: MaintenanceWindow | undefined;
   /** The lead of the database's clock over the monotonic one. */
   #aheadMs = Date.now() - performance.now();
@@ -71,14 +75,18 @@ export class Maintenance {
 
   /** Returns the problem for a call of a kind that is stopped now, or for a write that may be. Undefined if it is not stopped. */
   refusal(kind: Stops): ProblemException | undefined {
-    if (kind === 'writes' && !this.#isKnown)
-      return new ProblemException('dependency-unavailable', { detail: UNKNOWN, retryAfter: 1 });
+    if (kind === 'writes' && !this.#isKnown) return this.#unknown();
     return this.#window && this.stops(kind) ? stoppedProblem(this.#window, this.now) : undefined;
   }
 
   assertNot(kind: Stops): void {
     const refusal = this.refusal(kind);
     if (refusal) throw refusal;
+  }
+
+  /** Throws while it is not known whether there is a window. */
+  assertKnown(): void {
+    if (!this.#isKnown) throw this.#unknown();
   }
 
   /** A signal that is aborted while writes are stopped, for work in the background. After the stop there is a new one. */
@@ -93,5 +101,14 @@ export class Maintenance {
     this.#aheadMs = now - performance.now();
     if (this.stops('writes')) this.#pause.abort();
     else if (this.pause.aborted) this.#pause = new AbortController();
+  }
+
+  /** Accepts why the window could not be read. */
+  missed(error: unknown): void {
+    this.#hint = error instanceof DatabaseUnavailable && error.reason === 'unready' ? UNREADY : '';
+  }
+
+  #unknown(): ProblemException {
+    return new ProblemException('dependency-unavailable', { detail: UNKNOWN + this.#hint, retryAfter: 1 });
   }
 }
