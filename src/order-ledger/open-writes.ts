@@ -28,6 +28,11 @@ export class OpenWrites {
   end(): Promise<void> {
     this.#isEnding = true;
     this.#checkEnd();
+    return this.over;
+  }
+
+  /** Resolves when {@link end} does. */
+  get over(): Promise<void> {
     return this.#over.promise;
   }
 

@@ -18,6 +18,7 @@ import {
   locationOf,
   type State,
 } from './ledger-record.ts';
+import { hasItems, notSent, RESULTS, resultFields } from './move-results.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
 import { OpenWrites } from './open-writes.ts';
 import type { Begin, Begun, Known, Move, Moved } from './write-steps.ts';
@@ -27,12 +28,6 @@ const LEASE_REST_MS = 5_000;
 const RENEW_MS = 5_000;
 /** How long the gateway tries to record a known outcome while the store does not answer. */
 const RECORD_MS = 60_000;
-/** The reason of a due order that was not sent and that is in doubt nevertheless. */
-const NOT_RECORDED =
-  'The order was not sent at its time, and the gateway could not record this before the lease of the order ended.';
-/** The results of the platform, which must not be lost. "Not sent" and "in doubt" may be lost, because the end of the lease says as much. */
-const RESULTS: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete', 'rejected']);
-
 export interface NewWrite extends Omit<Begin, 'owner' | 'fingerprints' | 'leaseMs' | 'alias'> {
   readonly idempotencyKey: string | undefined;
   /** What the caller wants, as canonical JSON: another payload under the same name is refused. */
@@ -47,6 +42,8 @@ export interface OwnWrite {
   readonly submittedAt: number;
   /** The `performance.now()` at which the store was asked to begin it. */
   readonly askedAt: number;
+  /** The `performance.now()` at which its caller gets the outcome, even if the database does not have it yet. */
+  readonly deadline: number;
 }
 
 /**
@@ -78,12 +75,8 @@ export class WriteRecorder implements OnApplicationShutdown {
    * Begins the write. Instead, returns a record where an earlier request with the same payload made one, or where the order is scheduled now
    * (`isNew`). Throws a problem where the write may not begin.
    */
-  async begin({
-    idempotencyKey,
-    payloadText,
-    deadlineMs,
-    ...write
-  }: NewWrite): Promise<OwnWrite | { readonly record: LedgerRecord; readonly isNew?: true }> {
+  async begin(asked: NewWrite): Promise<OwnWrite | { readonly record: LedgerRecord; readonly isNew?: true }> {
+    const { idempotencyKey, payloadText, deadlineMs, ...write } = asked;
     const { name, details } = write;
     const owner = randomUUID();
     const begun = await this.#begin({
@@ -104,7 +97,10 @@ export class WriteRecorder implements OnApplicationShutdown {
         throw new NotDue('doubtful');
       case 'begun':
         this.#open.begun(owner);
-        return { name, owner, submittedAt: begun.submittedAt, askedAt: begun.askedAt };
+        return {
+          ...{ name, owner, submittedAt: begun.submittedAt, askedAt: begun.askedAt },
+          deadline: begun.askedAt + deadlineMs,
+        };
       case 'there':
         return { record: repeated(begun) };
       case 'taken':
@@ -133,11 +129,19 @@ export class WriteRecorder implements OnApplicationShutdown {
     return poll('lease of a write', RENEW_MS, renew);
   }
 
-  /** Waits for the first attempt only. If it fails, others run in the background, and the returned record is what this process knows. */
-  async record({ name, owner, submittedAt }: OwnWrite, to: State, details: Details): Promise<LedgerRecord> {
+  /**
+   * Waits until the database has the outcome, because after a kill the order of a caller that was told of it would be in doubt. At the
+   * deadline of the write, the returned record is what this process knows; the first attempt is awaited in any case.
+   */
+  async record(
+    { name, owner, submittedAt, deadline }: OwnWrite,
+    to: State,
+    details: Details,
+  ): Promise<LedgerRecord> {
     const move: Move = { name, by: 'owner', owner, to, details };
     this.#open.known(move);
-    const recorded = await this.#record(move);
+    const moved = await this.#record(move, deadline);
+    const recorded = moved?.kind === 'moved' ? moved.record : undefined;
     const settledAt = to === 'in_doubt' ? null : Date.now();
     return recorded ?? { name, state: to, submittedAt, settledAt, details };
   }
@@ -172,35 +176,56 @@ export class WriteRecorder implements OnApplicationShutdown {
       });
       return { ...begun, askedAt };
     } catch (error) {
-      const { name, owner, details } = begin;
-      if (!mayBeRecorded) throw error;
       // A scheduled order is not taken back: a repeat, which may come at any moment, gets its record if there is one.
-      if (begin.notBefore !== undefined)
+      if (mayBeRecorded && begin.notBefore === undefined) this.#notSent(begin);
+      const there = error instanceof DatabaseUnavailable ? await this.#there(begin) : undefined;
+      if (there) return { kind: 'there', ...there, askedAt };
+      if (mayBeRecorded && begin.notBefore !== undefined)
         throw new ProblemException('request-in-progress', { retryAfter: 1, cause: error });
-      // This frees the number soon, and not only at the end of the lease.
-      const to = begin.scheduledAt === undefined ? 'not_sent' : 'scheduled';
-      const takeBack: Move = { name, by: 'owner', owner, to, details };
-      this.#open.known(takeBack);
-      inBackground('write not sent', () => this.#takeBack(takeBack));
       throw error;
     }
   }
 
-  async #record(move: Move): Promise<LedgerRecord | undefined> {
+  /** Returns the record of an earlier request, which a database that takes no writes may still show. One that is being sent may be this very write. */
+  async #there({ name, fingerprints, scheduledAt }: Begin): Promise<Known | undefined> {
+    if (scheduledAt !== undefined) return undefined;
+    const known = await this.store.known(name, fingerprints).catch(() => undefined);
+    return known?.record.state === 'sending' ? undefined : known;
+  }
+
+  /** Frees the number of a write that may be recorded, and will not be sent: soon, and not only at the end of its lease. */
+  #notSent({ name, owner, details, scheduledAt }: Begin): void {
+    const to = scheduledAt === undefined ? 'not_sent' : 'scheduled';
+    const takeBack: Move = { name, by: 'owner', owner, to, details };
+    this.#open.known(takeBack);
+    inBackground('write not sent', () => this.#takeBack(takeBack));
+  }
+
+  async #record(move: Move, deadline: number): Promise<Moved | undefined> {
     try {
       const moved = await this.#move(move);
       this.#open.done(move);
-      return moved.kind === 'moved' ? moved.record : undefined;
+      return moved;
     } catch {
-      inBackground('outcome of a write', () => this.#recordInBackground(move));
+      const recorded = Promise.withResolvers<Moved | undefined>();
+      inBackground('outcome of a write', async () => recorded.resolve(await this.#recordInBackground(move)));
+      const late = sleep(Math.max(0, deadline - performance.now()), 'late' as const, { ref: false });
+      const moved = await Promise.race([recorded.promise, late, this.#open.over]);
+      if (moved !== 'late') return moved ?? undefined;
+      // A kill from now on would lose the outcome.
+      this.log.warn(
+        { event: 'order-result-open', ...resultFields(move) },
+        'The outcome of a write is known, and the database does not have it yet',
+      );
       return undefined;
     }
   }
 
-  async #recordInBackground(move: Move): Promise<void> {
+  async #recordInBackground(move: Move): Promise<Moved | undefined> {
     try {
-      const isRecorded = await this.#repeat(move, () => true);
-      if (!isRecorded) this.#notRecorded(move, 'unavailable');
+      const moved = await this.#repeat(move, () => true);
+      if (!moved) this.#notRecorded(move, 'unavailable');
+      return moved;
     } finally {
       this.#open.done(move);
     }
@@ -215,8 +240,8 @@ export class WriteRecorder implements OnApplicationShutdown {
     this.#open.done(move);
   }
 
-  /** Tries the move again, with growing pauses, until the store gives a final answer. Resolves to false if there is none in time. */
-  async #repeat(move: Move, isLast: (moved: Moved) => boolean): Promise<boolean> {
+  /** Tries the move again, with growing pauses, until the store gives a final answer. Resolves to undefined if there is none in time. */
+  async #repeat(move: Move, isLast: (moved: Moved) => boolean): Promise<Moved | undefined> {
     const until = performance.now() + RECORD_MS;
     for (let pauseMs = 100; performance.now() < until; pauseMs = Math.min(pauseMs * 2, 5_000)) {
       await sleep(pauseMs, undefined, { ref: false });
@@ -226,9 +251,9 @@ export class WriteRecorder implements OnApplicationShutdown {
         { event: 'order-result-late', write: move.name, state: move.to },
         'The outcome of a write reached the database late',
       );
-      return true;
+      return moved;
     }
-    return false;
+    return undefined;
   }
 
   async #move(move: Move): Promise<Moved> {
@@ -278,24 +303,4 @@ function isSettled(moved: Moved): boolean {
   if (moved.kind !== 'refused') return moved.kind === 'moved';
   const { state } = moved.record;
   return state !== 'scheduled' && !mayReplace(state, false);
-}
-
-/** Whether the record has all items of these details, or knows none: a number that was freed may belong to another order now. */
-function hasItems(record: LedgerRecord, details: Details | undefined): boolean {
-  const known = itemsOf(record.details);
-  return known.length === 0 || itemsOf(details).every((item) => known.includes(item));
-}
-
-/** An order in doubt does not wait again: its lease ended before the gateway could record that the order was not sent. */
-function notSent({ details, ...move }: Move): Move {
-  const order = details?.order && { ...details.order, reason: NOT_RECORDED };
-  return { ...move, to: 'not_sent', ...(details && { details: { ...details, order } }) };
-}
-
-function itemsOf(details: Details | undefined): string[] {
-  return (details?.order?.items ?? []).map(({ licenseOrderId }) => licenseOrderId);
-}
-
-function resultFields({ name, to, details }: Move): Record<string, string> {
-  return { write: name, found: to, licenseOrderIds: itemsOf(details).join() };
 }

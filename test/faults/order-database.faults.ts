@@ -1,5 +1,6 @@
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -515,12 +516,78 @@ describe('a server of PostgreSQL', () => {
     const late = await sent();
     await server.kill();
     atEnd(() => server.start());
-    expect((await late.response).status).toBe(201);
+    const answer = await late.response;
+    expect(answer.status).toBe(201);
+    const [item] = answer.body['items'] as [{ licenseOrderId: string }];
+    const ofLate = {
+      write: `order/crm/${late.number}`,
+      found: 'succeeded',
+      licenseOrderIds: item.licenseOrderId,
+    };
+    // The log names the outcome when the caller gets it, because the process may be killed.
+    await until('it is said', () => events(gateway, 'order-result-open').length > 0);
+    expect(events(gateway, 'order-result-open')).toMatchObject([ofLate]);
     await gateway.stop();
     expect(events(gateway, 'order-result-not-recorded')).toMatchObject([
       ofLost,
-      { write: `order/crm/${late.number}`, found: 'succeeded', reason: 'shutdown' },
+      { ...ofLate, reason: 'shutdown' },
     ]);
+  });
+});
+
+describe('Another process holds the lock of the file', () => {
+  async function gatewayOnFile() {
+    const url = await newFile();
+    // A caller gets its response at the end of this time, even if the order is not recorded.
+    const gateway = await gatewayOn(url, { UPSTREAM_ORDER_DEADLINE_MS: '60000' });
+    await isPlaced(gateway);
+    const file = new DatabaseSync(url.slice('sqlite:'.length));
+    atEnd(() => file.close());
+    return { gateway, file };
+  }
+
+  it('D34 when the platform responds: the caller gets the response after the order is recorded, so that a kill then changes nothing', async () => {
+    const { gateway, file } = await gatewayOnFile();
+    const delay = { times: 1, phase: 'before', action: { delayMs: 1_500 } } as const;
+    await sandbox.fault({ operation: 'batchOrder', ...delay });
+    const number = newNumber();
+    const stateNow = () =>
+      file.prepare('SELECT state FROM writes WHERE name = ?').get(`order/crm/${number}`)?.['state'];
+    const response = placed(gateway, number).then((answer) => [answer.status, stateNow()]);
+    await sandbox.untilSpoiled(1, response);
+    file.exec('BEGIN IMMEDIATE');
+    // Longer than the first attempt to record the order.
+    await sleep(8_000);
+    file.exec('ROLLBACK');
+    expect(await response).toEqual([201, 'succeeded']);
+    expect(events(gateway, 'order-result-open')).toEqual([]);
+  });
+
+  it('D18 when orders and keyed writes are repeated: they get their records, and only new ones are refused', async () => {
+    const { gateway, file } = await gatewayOnFile();
+    const [number, later] = [newNumber(), newNumber()];
+    const scheduled = { notBefore: new Date(Date.now() + DAY_MS).toISOString() };
+    const headers = { 'idempotency-key': credential() };
+    const writes = [
+      () => place(gateway, number),
+      () => place(gateway, later, scheduled),
+      () => send(gateway, caseOf('reserveAssetNums'), { headers }),
+    ];
+    const first = [];
+    for (const write of writes) first.push(await onceServed(write));
+    const sent = await sends();
+    file.exec('BEGIN IMMEDIATE');
+    for (const [at, write] of writes.entries()) {
+      const again = await write();
+      expect([again.status, again.text, isReplay(again)]).toEqual([
+        ...[first[at]?.status, first[at]?.text, true],
+      ]);
+    }
+    const other = await place(gateway, number, { syncMode: 'async' });
+    expect(other.body).toMatchObject({ code: 'idempotency-key-reused' });
+    expectRefused(await place(gateway, newNumber()));
+    file.exec('ROLLBACK');
+    expect(await sends()).toBe(sent);
   });
 });
 
