@@ -123,7 +123,8 @@ class Beginning {
     const notDue = isDue && this.#notDue(row, begin.scheduledAt);
     if (notDue) return notDue;
     const same = row !== undefined && fingerprints.includes(row.fingerprint);
-    if (row && !isDue && !mayReplace(row.state, same)) {
+    const isReplaced = row?.state === 'rejected' && row.submittedAt === begin.replaces;
+    if (row && !isDue && !isReplaced && !mayReplace(row.state, same)) {
       if (same && alias !== undefined && row.alias === null) this.#alias(name, alias);
       return { kind: 'there', same, row };
     }

@@ -59,6 +59,16 @@ function isRefusal(error: unknown, problem: ProblemException): boolean {
   );
 }
 
+/**
+ * Whether the gateway itself rejected a scheduled order at its time, for a reason that may be over by now, such as a budget or a lost right. The
+ * reason `effects-changed` stays: a repeat would send the deletion without the comparison.
+ */
+export function mayBeOver({ state, details: { answer } }: LedgerRecord): boolean {
+  const { code, upstream } = (answer?.body ?? {}) as Partial<ProblemBody>;
+  const isOfPlatform = upstream?.operation === operations.batchOrder.name;
+  return state === 'rejected' && code !== undefined && code !== 'effects-changed' && !isOfPlatform;
+}
+
 interface EndOfDoubt {
   readonly code: string;
   readonly state: State;

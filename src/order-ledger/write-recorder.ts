@@ -21,6 +21,7 @@ import {
 import { hasItems, notSent, RESULTS, resultFields } from './move-results.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
 import { OpenWrites } from './open-writes.ts';
+import { mayBeOver } from './write-outcome.ts';
 import type { Begin, Begun, Known, Move, Moved } from './write-steps.ts';
 
 /** The lease outlives the call's deadline by this time, so that its owner can record the outcome. */
@@ -77,7 +78,7 @@ export class WriteRecorder implements OnApplicationShutdown {
    */
   async begin(asked: NewWrite): Promise<OwnWrite | { readonly record: LedgerRecord; readonly isNew?: true }> {
     const { idempotencyKey, payloadText, deadlineMs, ...write } = asked;
-    const { name, details } = write;
+    const { name, details, scheduledAt } = write;
     const owner = randomUUID();
     const begun = await this.#begin({
       ...write,
@@ -101,8 +102,11 @@ export class WriteRecorder implements OnApplicationShutdown {
           ...{ name, owner, submittedAt: begun.submittedAt, askedAt: begun.askedAt },
           deadline: begun.askedAt + deadlineMs,
         };
-      case 'there':
-        return { record: repeated(begun) };
+      case 'there': {
+        const record = repeated(begun);
+        if (scheduledAt !== undefined || !mayBeOver(record)) return { record };
+        return this.begin({ ...asked, replaces: record.submittedAt });
+      }
       case 'taken':
         throw new ProblemException('idempotency-key-reused');
       case 'not_admitted':
@@ -115,8 +119,13 @@ export class WriteRecorder implements OnApplicationShutdown {
     name,
     payloadText,
   }: Pick<NewWrite, 'name' | 'payloadText'>): Promise<LedgerRecord | undefined> {
-    const known = await this.store.known(name, this.#fingerprintsOf(payloadText));
+    const known = await this.#known(name, this.#fingerprintsOf(payloadText));
     return known && repeated(known);
+  }
+
+  async #known(name: string, fingerprints: readonly string[]): Promise<Known | undefined> {
+    const known = await this.store.known(name, fingerprints);
+    return known && mayBeOver(known.record) ? undefined : known;
   }
 
   /**
@@ -189,7 +198,7 @@ export class WriteRecorder implements OnApplicationShutdown {
   /** Returns the record of an earlier request, which a database that takes no writes may still show. One that is being sent may be this very write. */
   async #there({ name, fingerprints, scheduledAt }: Begin): Promise<Known | undefined> {
     if (scheduledAt !== undefined) return undefined;
-    const known = await this.store.known(name, fingerprints).catch(() => undefined);
+    const known = await this.#known(name, fingerprints).catch(() => undefined);
     return known?.record.state === 'sending' ? undefined : known;
   }
 

@@ -19,6 +19,8 @@ export interface Begin {
   readonly notBefore?: number | undefined;
   /** The `submittedAt` of the record, if the write is a scheduled order whose time has come. Only such a write may send a scheduled order. */
   readonly scheduledAt?: number | undefined;
+  /** The `submittedAt` of a rejected record with the same payload that the write replaces: the reason of its rejection may be over. */
+  readonly replaces?: number | undefined;
   /** Why the write may not begin. It can still get the record of an earlier request with the same payload. */
   readonly refusal?: ProblemException | undefined;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { deletionOfAsset, orderOf } from '../support/order-body.ts';
+import { onceServed } from '../support/once-served.ts';
 import { askDatabase } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
@@ -374,7 +375,8 @@ describe('at the time of an order its caller is looked at again:', () => {
     const mover = { key: String(gateway.keys['mover']) };
     const buys = { items: [{ ...(orderOf('x').items[0] as object), customer: deletionOfAsset.customer }] };
     expect((await gateway.post(ORDERS, soon(scope, { items: [deletionOfAsset] }), mover)).status).toBe(202);
-    expect((await gateway.post(ORDERS, soon(grant, buys), mover)).status).toBe(202);
+    const order = soon(grant, buys);
+    expect((await gateway.post(ORDERS, order, mover)).status).toBe(202);
     await held(async () => {
       const rights = { scopes: ['orders:write'], enterprises: ['ent-meridian'] };
       gateway.callers = gateway.callers.map((entry) =>
@@ -388,6 +390,14 @@ describe('at the time of an order its caller is looked at again:', () => {
       'This enterprise is not granted to the caller. (/items/0/customer/enterpriseGlobalId is not granted to the caller)',
     );
     expect([await sent(scope), await sent(grant)]).toEqual([0, 0]);
+    // That refusal is of another caller, and the number is free.
+    const again = () => onceServed(() => gateway.post(ORDERS, order));
+    expect((await gateway.post(`${ORDERS}/dry-run`, order)).status).toBe(200);
+    for (const isRepeat of ['false', 'true']) {
+      const { status, headers } = await again();
+      expect([status, headers.get('idempotent-replayed') ?? 'false']).toEqual([201, isRepeat]);
+    }
+    expect(await sent(grant)).toBe(1);
   });
 
   it('the budgets are those of that month: taken then, and an order beyond them is rejected', async () => {
@@ -411,10 +421,10 @@ describe('at the time of an order its caller is looked at again:', () => {
     };
     const exhausted = (notBefore: string) => [403, 'budget-exhausted', monthAfter(notBefore)];
     expect(await refusal(soon(next))).toEqual(exhausted(at(0)));
-    // The one that was rejected at its time says so again.
+    // The one that was rejected at its time is counted anew.
     for (const each of orders)
       if ((await stateOf(each.channelOrderId)) === 'rejected')
-        expect(await refusal(each)).toEqual(exhausted(each.notBefore));
+        expect(await refusal(each)).toEqual(exhausted(at(0)));
     // Nobody knows what is left of a later month; what never fits is refused at once.
     const far = { notBefore: at(40 * DAY_MS) };
     expect(await refusal(orderOf(next, far, { limitConcurrent: 6 }))).toEqual(exhausted(far.notBefore));
