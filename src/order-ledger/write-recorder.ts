@@ -27,6 +27,8 @@ import type { Begin, Begun, Known, Move, Moved } from './write-steps.ts';
 /** The lease outlives the call's deadline by this time, so that its owner can record the outcome. */
 const LEASE_REST_MS = 5_000;
 const RENEW_MS = 5_000;
+/** How long a repeat waits for its record where the database takes no writes. */
+const MAX_READ_MS = 500;
 /** How long the gateway tries to record a known outcome while the store does not answer. */
 const RECORD_MS = 60_000;
 export interface NewWrite extends Omit<Begin, 'owner' | 'fingerprints' | 'leaseMs' | 'alias'> {
@@ -198,7 +200,9 @@ export class WriteRecorder implements OnApplicationShutdown {
   /** Returns the record of an earlier request, which a database that takes no writes may still show. One that is being sent may be this very write. */
   async #there({ name, fingerprints, scheduledAt }: Begin): Promise<Known | undefined> {
     if (scheduledAt !== undefined) return undefined;
-    const known = await this.#known(name, fingerprints).catch(() => undefined);
+    const read = this.#known(name, fingerprints).catch(() => undefined);
+    // A database that is silent must not delay the refusal.
+    const known = await Promise.race([read, sleep(MAX_READ_MS, undefined, { ref: false })]);
     return known?.record.state === 'sending' ? undefined : known;
   }
 
