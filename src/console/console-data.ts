@@ -86,6 +86,7 @@ export class ConsoleData {
       known('webhooks', 0, this.webhooks.troubled()),
       known('the estate', 0, this.estate.unread()),
     ]);
+    if (!this.maintenance.isKnown) failed.push('the maintenance');
     if (!this.budgets.isMeasured) failed.push('budgets');
     const unknown = failed.filter((what) => what !== undefined);
     const at = Date.now();
@@ -107,6 +108,7 @@ export class ConsoleData {
       jobs: jobs.total,
       webhooks: troubledWebhooks,
       maintenance: maintenance ?? null,
+      isMaintenanceKnown: this.maintenance.isKnown,
     };
   }
 

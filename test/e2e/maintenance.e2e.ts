@@ -290,6 +290,14 @@ describe('a database that was never made ready', () => {
         { code: 'dependency-unavailable', detail: expect.stringContaining('`npm run database-init`') },
       ]);
     }
+    const stateOfConsole = async () =>
+      (await (await fetch(`${gateway.managementUrl}/console/state`)).json()) as Record<string, unknown>;
+    expect(await stateOfConsole()).toMatchObject({
+      isMaintenanceKnown: false,
+      attention: expect.arrayContaining([
+        expect.objectContaining({ title: expect.stringMatching(/^Not known: .*the maintenance/) }),
+      ]),
+    });
     expect((await databaseInit(stack.databaseUrl(), '--yes')).code).toBe(0);
     await until('the gateway has read it', async () => (await gateway.get(MAINTENANCE)).status === 200);
     expect((await gateway.get('/v1/callers/me')).body['maintenance']).toEqual(NOTHING);

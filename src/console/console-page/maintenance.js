@@ -17,10 +17,10 @@ const HOURS = [1, 2, 4, 8, 24, 72, 168];
 export const maintenance = {
   title: 'Maintenance',
   count: ({ maintenance: window }) => Number(window !== null),
-  render: ({ at, maintenance: window }, _, refresh) =>
+  render: ({ at, maintenance: window, isMaintenanceKnown }, _, refresh) =>
     window === null
       ? panel(
-          'Nothing is stopped',
+          isMaintenanceKnown ? 'Nothing is stopped' : 'It is not known whether anything is stopped',
           h(
             'p',
             'Before the platform is maintained, stop what would call it: an order that is under way then becomes one in doubt.',

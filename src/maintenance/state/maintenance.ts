@@ -84,6 +84,11 @@ export class Maintenance {
     if (refusal) throw refusal;
   }
 
+  /** False while it is not known whether there is a window. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
   /** Throws while it is not known whether there is a window. */
   assertKnown(): void {
     if (!this.#isKnown) throw this.#unknown();
