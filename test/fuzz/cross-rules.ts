@@ -38,7 +38,8 @@ function productsOnly(asset: Members): Members {
 /** A number that has masked digits, as platforms show them, is refused. */
 function unmasked(value: Members): Members {
   const { passwordMobile } = value;
-  const isMasked = typeof passwordMobile === 'string' && /[*＊•●∗]|x{2,}|#{2,}/i.test(passwordMobile);
+  const isMasked =
+    typeof passwordMobile === 'string' && /[*＊•●∗]|x{2,}|#{2,}|\.{2,}|-{2,}/i.test(passwordMobile);
   return isMasked ? { ...value, passwordMobile: '13800000001' } : value;
 }
 
