@@ -81,7 +81,7 @@ ENV NODE_COMPILE_CACHE=/app/compiled
 # The folder is for a volume: DATABASE_URL=sqlite:/var/lib/licensing-gateway/gateway.db
 RUN install --directory --owner=node compiled /var/lib/licensing-gateway
 USER node
-RUN sh dist/bundle/start.sh 2>/dev/null || ls compiled/*/*
+RUN sh dist/bundle/start.sh 2>/dev/null || ls compiled/*/program-*
 EXPOSE 3000 9464
 # A few bytes by bash: a Node for each check would cost more than the gateway does when it is idle. Docker checks every five seconds until
 # the first success.
