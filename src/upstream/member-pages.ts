@@ -66,7 +66,7 @@ export class MemberPages<T extends { readonly memberGlobalId: string }> {
       }
       const at = (number - 1) * size;
       const isPlaced = unit === size || number === 1;
-      const counted = isPlaced ? this.#counted(page, at, unit) : page;
+      const counted = isPlaced ? this.#counted(page, at, { unit, size }) : page;
       const isPart = counted.total === null && unit === size;
       return {
         at: isPlaced ? at : undefined,
@@ -216,11 +216,13 @@ export class MemberPages<T extends { readonly memberGlobalId: string }> {
   }
 
   /** Notes a total that is too low. It then says nothing of what follows a full page, and neither do flags that may follow from it. */
-  #counted(page: MemberPage<T>, at: number, unit: number): MemberPage<T> {
+  #counted(page: MemberPage<T>, at: number, { unit, size }: { unit: number; size: number }): MemberPage<T> {
     const { came, total } = page;
     if (total === null || came === 0 || at + came <= total) return page;
     this.limit.note('data.total');
-    return came < unit ? page : { ...page, total: null, isLast: null };
+    if (came < unit) return page;
+    // A platform that sends more than was requested does not cut its pages there, so only what came is counted.
+    return { ...page, total: came > size ? total : null, isLast: null };
   }
 
   #ask(number: number): Promise<MemberPage<T>> {
