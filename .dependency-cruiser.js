@@ -37,7 +37,7 @@ const FLOORS = [
   ['health', 'documentation', 'console', 'conformance'],
 ];
 const ROOMS = FLOORS.flat();
-const ROOT = '^src/(main|start|app|app\\.module)\\.ts$';
+const ROOT = '^src/(main|app|app\\.module)\\.ts$';
 
 /** The files of a room, without its folders that have a floor of their own. */
 function inRoom(room) {
@@ -265,7 +265,7 @@ export default {
         path: '^(src|sandbox|test)/',
         // The test of the bundle finds a file of page-parts that no page serves.
         pathNot:
-          '\\.(spec|e2e|faults)\\.ts$|(^|/)(main|start|database/(init|sqlite-worker))\\.ts$|^src/operation/page-parts/',
+          '\\.(spec|e2e|faults)\\.ts$|(^|/)(main|database/(init|sqlite-worker))\\.ts$|^src/operation/page-parts/',
       },
       to: {},
     },

@@ -41,30 +41,18 @@ const noCallersOfLog: Plugin = {
 };
 
 /**
- * Gets of Node's own modules only what the program uses, when the program starts. For an import Node reads every export of the module, and some
- * of them load what the gateway does not use: `node:http` loads Node's `fetch` and WebSocket.
+ * Gets Node's own modules when the program does, as `require` does, instead of importing them. For an import Node reads every export of the
+ * module, and some of them load what the gateway does not use: `node:http` loads Node's `fetch` and WebSocket.
  */
 const nodeModules: Plugin = {
   name: 'node-modules',
   setup(build) {
     build.onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
-      kind === 'import-statement' && isBuiltin(path)
-        ? { path, namespace: 'node-module', sideEffects: false }
-        : undefined,
+      kind === 'import-statement' && isBuiltin(path) ? { path, namespace: 'node-module' } : undefined,
     );
-    build.onLoad({ filter: /./, namespace: 'node-module' }, ({ path }) => {
-      const names = Object.keys(process.getBuiltinModule(path) as object).filter(
-        (name) => name !== 'default',
-      );
-      const used = names.map((name) => `export const ${name} = /* @__PURE__ */ (() => all.${name})();`);
-      return {
-        contents: [
-          `const all = /* @__PURE__ */ process.getBuiltinModule(${JSON.stringify(path)});`,
-          'export default all;',
-          ...used,
-        ].join('\n'),
-      };
-    });
+    build.onLoad({ filter: /./, namespace: 'node-module' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+    }));
   },
 };
 
@@ -89,20 +77,12 @@ const lazyPackages: Plugin = {
   },
 };
 
-/** Replaces a text of a package's file, and throws if the file does not have it any more. */
-function replaced(path: string, found: string, by: string): { contents: string } {
-  const code = readFileSync(path, 'utf8');
-  if (!code.includes(found)) throw new Error(`${path} does not contain ${found} any more`);
-  return { contents: code.replace(found, by) };
-}
-
 /**
- * Leaves out parts of packages that are not used: HTTP/2, most of undici, and of axios, because requests to the platform have an adapter of
- * their own. `form-data` reads the list of all media types at the start. The adapter for `fetch` and the look at the global `FormData` load
- * Node's `fetch`.
+ * Leaves out parts of axios that are not used, because requests to the platform have an adapter of their own. `form-data` reads the list of
+ * all media types at the start. The adapter for `fetch` and the look at the global `FormData` load Node's `fetch`.
  */
-const usedParts: Plugin = {
-  name: 'used-parts',
+const usedAxios: Plugin = {
+  name: 'used-axios',
   setup(build) {
     const replace = (filter: RegExp, contents: string) => build.onLoad({ filter }, () => ({ contents }));
     replace(/\/form-data\/lib\/form_data\.js$/, 'module.exports = undefined;');
@@ -110,21 +90,12 @@ const usedParts: Plugin = {
       /\/axios\/lib\/adapters\/fetch\.js$/,
       'export const getFetch = () => false; export default false;',
     );
-    build.onLoad({ filter: /\/axios\/lib\/utils\.js$/ }, ({ path }) =>
-      replaced(path, "typeof G.FormData !== 'undefined' ? G.FormData : undefined", 'undefined'),
-    );
-    build.onLoad({ filter: /\/fastify\/lib\/server\.js$/ }, ({ path }) =>
-      replaced(path, "require('node:http2')", 'undefined'),
-    );
-    replace(
-      /\/undici\/lib\/(mock|interceptor|cache|web\/(cookies|eventsource|websocket))\//,
-      'module.exports = {};',
-    );
-    replace(
-      /\/undici\/lib\/dispatcher\/(client-h2|h2c-client|((socks5|env-http)-)?proxy-agent)\.js$/,
-      'module.exports = {};',
-    );
-    replace(/\/undici\/lib\/web\/cache\/cachestorage\.js$/, 'exports.CacheStorage = class {};');
+    build.onLoad({ filter: /\/axios\/lib\/utils\.js$/ }, ({ path }) => {
+      const found = "typeof G.FormData !== 'undefined' ? G.FormData : undefined";
+      const code = readFileSync(path, 'utf8');
+      if (!code.includes(found)) throw new Error(`${path} does not look at the global FormData any more`);
+      return { contents: code.replace(found, 'undefined') };
+    });
   },
 };
 
@@ -153,7 +124,7 @@ export const BUNDLE_OPTIONS = {
   // Nest and the OpenAPI document read the names of classes.
   keepNames: true,
   logLevel: 'warning',
-  plugins: [usedValidators, noCallersOfLog, nodeModules, lazyPackages, usedParts],
+  plugins: [usedValidators, noCallersOfLog, nodeModules, lazyPackages, usedAxios],
   banner: {
     // The CommonJS packages need the last line.
     js: `${NODE_CHECK}

@@ -18,8 +18,7 @@ const SERVED = ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-
 );
 
 const PROGRAMS = {
-  // It starts the program, which is next to it.
-  gateway: 'dist/start.js',
+  gateway: 'dist/main.js',
   'database-init': 'dist/database/init.js',
   'database-backup': 'dist/database/backup.js',
   // The gateway starts this file as a thread, and looks for it next to its own file.
@@ -34,28 +33,16 @@ const inAscii = (code: string): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
-const options = {
+const { metafile } = await build({
+  entryPoints: PROGRAMS,
   outdir: 'dist/bundle',
   ...BUNDLE_OPTIONS,
   minifyWhitespace: true,
   sourcemap: true,
   sourcesContent: false,
   metafile: true,
-} as const;
-const built = await Promise.all([
-  build({ ...options, entryPoints: PROGRAMS }),
-  // A function, as a script whose compiled code `src/start.ts` keeps.
-  build({
-    ...options,
-    entryPoints: { program: 'dist/main.js' },
-    format: 'iife',
-    define: { 'import.meta.url': 'bundleUrl' },
-    supported: { 'dynamic-import': false },
-    banner: { js: '(function (require, bundleUrl) {' },
-    footer: { js: '})' },
-  }),
-]);
-for (const name of [...Object.keys(PROGRAMS), 'program']) {
+});
+for (const name of Object.keys(PROGRAMS)) {
   const file = `dist/bundle/${name}.js`;
   writeFileSync(file, inAscii(withoutFunctionNames(readFileSync(file, 'utf8'))));
   writeFileSync(`${file}.map`, JSON.stringify(ownMap(JSON.parse(readFileSync(`${file}.map`, 'utf8')))));
@@ -75,6 +62,6 @@ for (const page of pages)
   });
 cpSync('src/start.sh', 'dist/bundle/start.sh');
 for (const file of SERVED) cpSync(file, `dist/bundle/${file}`);
-const files = [...built.flatMap(({ metafile }) => Object.keys(metafile.inputs)), ...SERVED];
+const files = [...Object.keys(metafile.inputs), ...SERVED];
 writeFileSync('dist/bundle/sbom.cdx.json', `${JSON.stringify(sbomOf(files), null, 2)}\n`);
 markBuilt('.');

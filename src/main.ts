@@ -11,7 +11,7 @@ import { IncompleteInstallation } from './shared/shipped-file.ts';
 
 const redactor = new Redactor();
 
-async function bootstrap(): Promise<void> {
+try {
   const config = loadConfig(process.env);
   redactor.add(...secretsOf(config));
   const log = createLog(config.logLevel);
@@ -24,14 +24,12 @@ async function bootstrap(): Promise<void> {
   endInOrder(app, async () => tracing?.stop());
   leaveSignals();
   await listen(app, config);
+} catch (error) {
+  process.stderr.write(`${redactor.redact(explain(error as NodeJS.ErrnoException))}\n`);
+  process.exit(1);
 }
 
 function explain(error: NodeJS.ErrnoException): string {
   if (error instanceof ConfigError || error instanceof IncompleteInstallation) return error.message;
   return mappedStack(String(error.stack));
 }
-
-bootstrap().catch((error: unknown) => {
-  process.stderr.write(`${redactor.redact(explain(error as NodeJS.ErrnoException))}\n`);
-  process.exit(1);
-});

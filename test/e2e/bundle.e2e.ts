@@ -1,16 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  cpSync,
-  globSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-} from 'node:fs';
+import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, matchesGlob } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -141,8 +131,6 @@ describe('P19 the shipped bundle', () => {
         'start.sh',
         'gateway.js',
         'gateway.js.map',
-        'program.js',
-        'program.js.map',
         'database-init.js',
         'database-init.js.map',
         'database-backup.js',
@@ -272,24 +260,15 @@ describe('the image', () => {
   it('starts with the compiled code that it makes beforehand, without a place to write', () => {
     expect(dockerfile).toContain(`RUN sh ${START_SCRIPT} `);
     const compiled = join(image, 'compiled');
-    const telling = `import vm from 'node:vm';
-      vm.Script = class extends vm.Script {
-        constructor(...all) { super(...all); console.error('refused: ' + this.cachedDataRejected); }
-      };`;
-    const start = () =>
+    const start = (more: Record<string, string> = {}) =>
       spawnSync('sh', [START_SCRIPT], {
         cwd: image,
-        env: { PATH: NODE_PATH, NODE_COMPILE_CACHE: compiled, NODE_OPTIONS: preloaded(telling) },
+        env: { PATH: NODE_PATH, NODE_COMPILE_CACHE: compiled, ...more },
         encoding: 'utf8',
-      }).stderr.split(' is required')[0];
-    expect(start()).toBe('refused: undefined\nconfiguration: UPSTREAM_BASE_URL');
+      });
+    expect(start().stderr).toMatch(/^configuration: /);
     chmodSync(compiled, 0o555);
-    expect(start()).toBe('refused: false\nconfiguration: UPSTREAM_BASE_URL');
-    // A file that a full disk has cut.
-    const [kept = ''] = globSync(join(compiled, '*', 'program-*'));
-    truncateSync(kept, 100_000);
-    expect(start()).toBe('refused: true\nconfiguration: UPSTREAM_BASE_URL');
-    expect(start()).toBe('refused: false\nconfiguration: UPSTREAM_BASE_URL');
+    expect(start({ NODE_DEBUG_NATIVE: 'COMPILE_CACHE' }).stderr).toMatch(/gateway\.js was accepted/);
   });
 });
 
@@ -311,7 +290,7 @@ describe('the bundled gateway', () => {
   });
 
   it('keeps the names of classes, and does not define those of functions each time they are made', () => {
-    const code = readFileSync('dist/bundle/program.js', 'utf8');
+    const code = readFileSync('dist/bundle/gateway.js', 'utf8');
     expect(code).toContain('static{__name(this,"OrderLedger")}');
     // An arrow function.
     expect(code).not.toMatch(/__name\((\(|\w+=>)/);
@@ -365,14 +344,7 @@ describe('the bundled gateway', () => {
     );
     const named = new Set(components.map(({ name }) => name));
     const inside = new Set(['swagger-ui-dist']);
-    for (const file of [
-      'gateway',
-      'program',
-      'database-init',
-      'database-backup',
-      'sqlite-worker',
-      'conformance',
-    ])
+    for (const file of ['gateway', 'database-init', 'database-backup', 'sqlite-worker', 'conformance'])
       for (const source of read<{ sources: string[] }>(join(image, `dist/bundle/${file}.js.map`)).sources) {
         const [, name] = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source) ?? [];
         if (name !== undefined) inside.add(name);
