@@ -140,7 +140,7 @@ export class MemberService {
       await this.#showLeaving(call.dryRun, call, ids);
       return send();
     }
-    // Another delete that is still under way is no earlier one.
+    // Deletes of one member run one after the other, because one that is still under way is no earlier one.
     await this.edits.run(call, ids, () => this.#deleteNext(call, ids, send));
   }
 

@@ -10,7 +10,7 @@ import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import { type CameList, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
-import type { LicenseType } from '../upstream/wire/words.ts';
+import { licenseTypes } from '../upstream/wire/words.ts';
 import { pageOf } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
@@ -37,15 +37,8 @@ import {
   toReservedAssetNums,
 } from './order.mapper.ts';
 
-/** The licence types of assets that are no locks. */
-const NO_LOCKS: ReadonlySet<string> = new Set<LicenseType>([
-  'softkey',
-  'lan_softkey',
-  'product_entity',
-  'cloud_account',
-  'cloud_customer',
-  'cloud_personal',
-]);
+/** The known licence types of assets that are no locks. */
+const NO_LOCKS: ReadonlySet<string> = new Set(licenseTypes.words.filter((type) => !type.endsWith('usbkey')));
 
 /** The operations of the order module except orders: each maps the request, calls the platform and maps the response. */
 @Injectable()

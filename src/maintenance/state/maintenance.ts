@@ -48,7 +48,7 @@ const UNREADY = ' The database has no tables yet: its operator has to run `npm r
 export class Maintenance {
   /** False until the window was read for the first time. Until then, writes may be stopped. */
   #isKnown = false;
-  /** What the operator has to do before the window can be read. */
+  /** The end of the refusal, which says what the operator has to do before the window can be read. Empty if that is nothing. */
   #hint = '';
   #window: MaintenanceWindow | undefined;
   /** The lead of the database's clock over the monotonic one. */
