@@ -175,7 +175,7 @@ describe.each(['separated', 'joined', 'dotted'])('accounts whose code is %s', (a
 
   it('are not doubled: deleted people come back under their user names', async () => {
     await started({ accountSuffix }, PEOPLE);
-    // Its answer shows the code.
+    // The answer of `addMembers` shows the code.
     await imported('', rowsFor(['zoe']));
     for (const id of ['mem-own-6', 'mem-own-8'])
       expect((await gateway.request('DELETE', `${HARBOUR}/members/${id}`)).status).toBe(204);
@@ -262,7 +262,7 @@ it('J3 whose joined code has a hyphen are kept by a file that names them by thei
       userName: each.id.startsWith('70') ? each.userName.replace('@harbour', '@har-bour') : each.userName,
     }));
   });
-  // Its answer shows the code.
+  // The answer of `addMembers` shows the code.
   await imported('', rowsFor(['zoe']));
   const rows = PEOPLE.slice(0, -1).map((account) => `${account}har-bour`);
   const file = ['userName', ...rows, ''].join('\r\n');
@@ -439,7 +439,7 @@ describe('while the suffix is not known', () => {
     const sent = [{ operation: 'addMembers', body: null }];
     expect(await planOf('anna')).toEqual([untold, sent]);
     expect(await planOf('anna', 'zoe')).toEqual([{ ...untold, add: 1 }, sent]);
-    // Its answer shows the code.
+    // The answer of `addMembers` shows the code.
     await imported('', rowsFor(['yara']));
     const [told] = await planOf('anna', 'zoe');
     expect(told).toMatchObject(mode === 'upsert' ? { add: 1, unchanged: 1 } : { add: 1, unchanged: 0 });

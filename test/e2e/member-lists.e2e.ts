@@ -27,6 +27,8 @@ interface Streamed {
 
 const sandbox = useSandbox();
 let fleet: Fleet;
+/** The members of the enlarged enterprise. */
+let all: Employee[];
 
 /** Replicas that know nothing of the platform yet. */
 function started(replicas = 1): Promise<Fleet> {
@@ -167,28 +169,31 @@ async function enlarge(): Promise<Employee[]> {
   }));
   await sandbox.control('PUT', '/state', { ...state, employees: [...state.employees, ...further] });
   await sandbox.control('POST', '/snapshots/full');
-  const all = await employees();
-  expect(all).toHaveLength(EMPLOYEES);
-  return all;
+  const enlarged = await employees();
+  expect(enlarged).toHaveLength(EMPLOYEES);
+  return enlarged;
 }
 
-async function restored(profile: object = {}): Promise<void> {
+async function restored(profile: object): Promise<void> {
   await sandbox.control('POST', '/snapshots/full/restore');
   for (const path of ['/journal', '/faults']) await sandbox.control('DELETE', path);
   await sandbox.control('PUT', '/profile', profile);
 }
 
-describe.each(PLATFORMS)('C30 a platform that $name', (platform) => {
-  const { profile, patch, limit, counts, replicas, pageSizes = [64, 200] } = platform;
-  let all: Employee[];
-
+/** Starts gateways for the tests of a group, and enlarges the enterprise, which is restored before each of them. */
+function useEnlarged(profile: object = {}, replicas = 1): void {
   beforeAll(async () => {
     fleet = await started(replicas);
     all = await enlarge();
   });
+  beforeEach(() => restored(profile));
   afterAll(() => fleet.stop());
+}
+
+describe.each(PLATFORMS)('C30 a platform that $name', (platform) => {
+  const { profile, patch, limit, counts, replicas, pageSizes = [64, 200] } = platform;
+  useEnlarged(profile, replicas);
   beforeEach(async () => {
-    await restored(profile);
     if (patch) await sandbox.fault({ operation: 'listMembers', action: { patch: { data: patch } } });
   });
 
@@ -279,14 +284,7 @@ describe.each(PLATFORMS)('C30 a platform that $name', (platform) => {
 });
 
 describe('C30 a platform that answers with its last page where there is none', () => {
-  let all: Employee[];
-
-  beforeAll(async () => {
-    fleet = await started();
-    all = await enlarge();
-  });
-  afterAll(() => fleet.stop());
-  beforeEach(() => restored({ pagesBeyond: 'last' }));
+  useEnlarged({ pagesBeyond: 'last' });
 
   it.each([{ pageNum: null }, { total: null, pages: null }])(
     'has no members beyond the end: %j',
@@ -307,14 +305,7 @@ describe('C30 a platform that answers with its last page where there is none', (
 });
 
 describe('a platform that gives pages as asked', () => {
-  let all: Employee[];
-
-  beforeAll(async () => {
-    fleet = await started();
-    all = await enlarge();
-  });
-  beforeEach(() => restored());
-  afterAll(() => fleet.stop());
+  useEnlarged();
 
   it.each<[string, number[]]>([
     ['/members?pageSize=20&page=3', [20]],
@@ -434,14 +425,7 @@ describe('a platform that gives pages as asked', () => {
 });
 
 describe('C31 a platform that shows more members than it counts', () => {
-  let all: Employee[];
-
-  beforeAll(async () => {
-    fleet = await started();
-    all = await enlarge();
-  });
-  beforeEach(() => restored());
-  afterAll(() => fleet.stop());
+  useEnlarged();
 
   it.each<[string, object, string]>([
     ['0', { total: 0 }, 'data.total limit'],

@@ -390,7 +390,7 @@ describe('at the time of an order its caller is looked at again:', () => {
       'This enterprise is not granted to the caller. (/items/0/customer/enterpriseGlobalId is not granted to the caller)',
     );
     expect([await sent(scope), await sent(grant)]).toEqual([0, 0]);
-    // That refusal is of another caller, and the number is free.
+    // The refusal belongs to another caller, so the number is free.
     const again = () => onceServed(() => gateway.post(ORDERS, order));
     expect((await gateway.post(`${ORDERS}/dry-run`, order)).status).toBe(200);
     for (const isRepeat of ['false', 'true']) {
