@@ -1,8 +1,11 @@
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { FaultReason } from './engine.ts';
 
-/** `unreadable`: a record is damaged. `sealed`: the gateway lacks the key of a record. `abandoned`: the caller hung up. */
-type Reason = FaultReason | 'unreadable' | 'sealed' | 'abandoned';
+/**
+ * `unreadable`: a record is damaged. `sealed`: its key was removed. `ahead`: another gateway has its key, and this one does not have it yet.
+ * `abandoned`: the caller hung up.
+ */
+type Reason = FaultReason | 'unreadable' | 'sealed' | 'ahead' | 'abandoned';
 
 const NOTHING_SENT = 'Nothing was sent to the platform.';
 const AWAY = `The database of the gateway does not respond. ${NOTHING_SENT}`;
@@ -19,6 +22,7 @@ const DETAILS: Partial<Record<Reason, string>> = {
   unreadable: `There is a record under this name, and it cannot be read. ${NOTHING_SENT}`,
   sealed:
     'There is a record under this name, and it is sealed under an encryption key that the gateway no longer has. Nothing was sent. The operator of the gateway has to put the key back.',
+  ahead: `A record is sealed under an encryption key that another replica of the gateway has, and this one does not have yet. ${NOTHING_SENT}`,
   abandoned: `The caller hung up before the gateway had recorded this write. ${NOTHING_SENT}`,
 };
 

@@ -25,8 +25,9 @@ import { trustReasons } from './trust.ts';
     },
     {
       provide: SealedTexts,
-      inject: [DatabaseConfig],
-      useFactory: ({ encryptionKeys, platform }: DatabaseConfig) => new SealedTexts(encryptionKeys, platform),
+      inject: [DatabaseConfig, Database],
+      useFactory: ({ encryptionKeys, platform }: DatabaseConfig, { trust }: Database) =>
+        new SealedTexts(encryptionKeys, platform, () => trust.removedKeys),
     },
   ],
   exports: [Database, LongReads, SealedTexts],

@@ -64,6 +64,7 @@ export class Trust {
   #sharedAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
+  #removedKeys: readonly string[] | undefined;
   readonly #keyChecks: ((lacked: readonly string[]) => Promise<void>)[] = [];
 
   constructor(
@@ -90,6 +91,14 @@ export class Trust {
    */
   onLackedKeys(check: (lacked: readonly string[]) => Promise<void>): void {
     this.#keyChecks.push(check);
+  }
+
+  /**
+   * The ids of the keys that the database knew when this gateway first read it, and that the gateway does not have: an operator has removed
+   * them. A key that the database got to know later is one that another gateway has brought.
+   */
+  get removedKeys(): readonly string[] {
+    return this.#removedKeys ?? [];
   }
 
   stop(): void {
@@ -236,6 +245,7 @@ export class Trust {
 
   async #checkKeys(): Promise<void> {
     const lacked = await checkKeys(this.engine, this.settings.keys);
+    this.#removedKeys ??= lacked;
     if (lacked.length > 0) for (const check of this.#keyChecks) await check(lacked);
   }
 

@@ -202,8 +202,8 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
       if (opened) this.#events.set(move, opened);
       return opened;
     } catch (error) {
-      if (!(error instanceof DatabaseUnavailable)) throw error;
-      // The record is damaged, or sealed under a key that this gateway does not have. Another log line tells the operator about the record.
+      if (!(error instanceof DatabaseUnavailable) || error.reason === 'ahead') throw error;
+      // The record is damaged, or sealed under a key that was removed. Another log line tells the operator about the record.
       this.log.warn({ event: 'event-unreadable', id: move.id }, 'An event cannot be opened, and is left out');
       return undefined;
     }

@@ -74,13 +74,22 @@ export class WriteRecords {
 
   /** Throws for a record that cannot be read. It must not count as missing, because its order may have been sent. */
   opened({ name, state, submittedAt, settledAt, details: sealed }: KeptRecord): LedgerRecord {
-    const text = this.texts.open(sealed, name);
+    const text = this.#text(sealed, name);
     if (text === undefined || !states.includes(state as State)) {
       const reason = this.texts.lacksKeyOf(sealed) ? 'sealed' : 'unreadable';
       this.#tell(name, reason);
       throw new DatabaseUnavailable(reason);
     }
     return { name, state: state as State, submittedAt, settledAt, details: JSON.parse(text) as Details };
+  }
+
+  #text(sealed: string, name: string): string | undefined {
+    try {
+      return this.texts.open(sealed, name);
+    } catch (error) {
+      this.#tell(name, 'sealed');
+      throw error;
+    }
   }
 
   #tell(name: string, reason: 'sealed' | 'unreadable'): void {

@@ -1,5 +1,6 @@
 import { countersOf } from '../budgets/state/use-store.ts';
 import { Database } from '../database/database.ts';
+import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { rowsAs, type SqlRow } from '../database/engine.ts';
 import { needKeysOf, sealedUnderLacked } from '../database/lacked-keys.ts';
 import { amongTexts, NOW, sql } from '../database/sql.ts';
@@ -192,7 +193,8 @@ export class WriteStore {
     try {
       const record = this.records.opened(row);
       return { ...record, details: withoutScheduled(record.details) };
-    } catch {
+    } catch (error) {
+      if (error instanceof DatabaseUnavailable && error.reason === 'ahead') throw error;
       // The page shows the other orders; `getOrder` responds with 503 to a request for this one.
       return undefined;
     }

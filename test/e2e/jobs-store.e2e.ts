@@ -42,10 +42,11 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     const own = { caller: `caller of ${jobId}`, enterpriseGlobalId: `enterprise of ${jobId}` };
     return { jobId, bytes: 100, ...own, ...given };
   };
-  /** A gateway with another key. */
+  /** A gateway that has another key in place of the one of these jobs. */
   const stranger = () => {
     const { redis } = settings({ ENCRYPTION_KEYS: newEncryptionKey('other') });
-    return new JobStore(database(), new SealedTexts(redis.encryptionKeys, 'platform'), ROOM);
+    const texts = new SealedTexts(redis.encryptionKeys, 'platform', () => ['k1']);
+    return new JobStore(database(), texts, ROOM);
   };
   const password = newSecret('m');
   const rowsOf = (accounts: readonly string[]): StoredChunk => ({

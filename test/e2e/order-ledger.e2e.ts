@@ -131,7 +131,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
 
   function partsFor(keys: string) {
     const { database: config } = settings({ ENCRYPTION_KEYS: keys });
-    const texts = new SealedTexts(config.encryptionKeys, 'platform');
+    const texts = new SealedTexts(config.encryptionKeys, 'platform', () => ['gone']);
     return { config, records: new WriteRecords(texts, log.log) };
   }
 

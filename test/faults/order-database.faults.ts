@@ -931,6 +931,41 @@ it('O18 The key of webhooks and imports is replaced: a start without it is refus
   expect((await gateway.get(`/v1/webhooks/${String(made['webhookId'])}`)).body).toEqual(shown);
 });
 
+it('O18 One replica is restarted with the next key first: the other one says that it cannot read, and leaves nothing out', async () => {
+  const url = await postgresUrl();
+  const hooks = { WEBHOOK_HOSTS: '127.0.0.1' };
+  const behind = await gatewayOn(url, hooks);
+  const { next } = (await behind.get('/v1/events')).body;
+  const both = { ...hooks, ENCRYPTION_KEYS: `${newEncryptionKey('k2')},${ENCRYPTION_KEYS}` };
+  const ahead = await gatewayOn(url, both);
+  const [number] = await placedAt(ahead, 1);
+  const hook = { url: 'http://127.0.0.1:9/hook', types: ['license-order.succeeded'] };
+  const made = await ahead.post('/v1/webhooks', hook);
+  const imported = await ahead.request('POST', '/v1/enterprises/ent-harbour/member-imports', {
+    body: `account,password,name\nnewer,${credential()},Newer\n`,
+    headers: { 'content-type': 'text/csv' },
+  });
+  expect([made.status, imported.status]).toEqual([201, 202]);
+  const read = {
+    [`/v1/events?after=${String(next)}`]: number,
+    '/v1/license-orders': number,
+    '/v1/webhooks': made.body['webhookId'],
+    '/v1/jobs': imported.body['jobId'],
+  };
+  for (const path of Object.keys(read))
+    expect([path, await behind.get(path)]).toMatchObject([
+      path,
+      { body: { code: 'dependency-unavailable', retryable: true } },
+    ]);
+  expect((await place(behind, String(number))).body).toMatchObject({ status: 503, retryable: true });
+  expect(events(behind, 'order-unreadable')).toMatchObject([{ reason: 'sealed' }]);
+  await behind.stop();
+  const restarted = await gatewayOn(url, both);
+  for (const [path, text] of Object.entries(read))
+    expect(JSON.stringify((await restarted.get(path)).body)).toContain(`"${String(text)}"`);
+  expect(isReplay(await place(restarted, String(number)))).toBe(true);
+});
+
 it("O9 The application's key is replaced, the gateway's and a caller's own: an order from before is the same order", async () => {
   const url = await newFile();
   const partner = {

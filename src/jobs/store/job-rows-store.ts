@@ -35,9 +35,9 @@ export const JOB_FIELDS = fields({
 /** Jobs are kept until they have ended, and ended jobs for `keptMs` from their creation. */
 export const IS_KEPT = sql`
   state <> 'reserved' AND (finished_at IS NULL OR created_at > (SELECT ${NOW}) - CAST(:keptMs AS bigint))`;
-/** A job whose key was removed after its end cannot be shown, so it is not counted either. `heads` are those of {@link SealedTexts}. */
+/** A job whose key was removed after its end cannot be shown, so it is not counted either. `heads` begin its texts. */
 export const IS_OPENABLE = sql`
-  EXISTS (SELECT 1 FROM ${rows('heads', { head: 'text' })} WHERE substr(definition, 1, length(head)) = head)`;
+  NOT EXISTS (SELECT 1 FROM ${rows('heads', { head: 'text' })} WHERE substr(definition, 1, length(head)) = head)`;
 export const OF_JOB = sql`platform = :platform AND job_id = :jobId`;
 
 const NAMED = sql`
@@ -73,7 +73,7 @@ export class JobSeal {
 
   /** The parameter of {@link IS_OPENABLE}. */
   get heads(): readonly { readonly head: string }[] {
-    return this.texts.heads.map((head) => ({ head }));
+    return this.texts.removedHeads.map((head) => ({ head }));
   }
 
   /** Seals a problem, because it may name members. */
@@ -98,7 +98,7 @@ export class JobSeal {
     return sealed !== null && this.texts.lacksKeyOfBytes(Buffer.from(sealed));
   }
 
-  /** Returns undefined if the job is sealed under a key that this gateway does not have. */
+  /** Returns undefined if the job is sealed under a key that was removed. */
   record(row: JobRow): JobRecord | undefined {
     const { jobId, state, total, createdAt, startedAt, finishedAt, version, chunks } = row;
     const definition = this.texts.open(row.definition, `job ${jobId}`);

@@ -143,7 +143,7 @@ export class JobStore {
     return job;
   }
 
-  /** Returns the job at its end. Undefined if it is sealed under a key that this gateway does not have. */
+  /** Returns the job at its end. Undefined if it is sealed under a key that was removed. */
   recordIn({ name, record }: LoggedMove): JobRecord | undefined {
     return this.#seal.openEvent(name, String(record));
   }
@@ -187,11 +187,14 @@ export class JobStore {
       ...{ jobId, chunk, waitingMs: WAITING_MS, waitingSince: Date.now() - WAITING_MS },
     });
     const [found] = await this.database.read<Parts>(query);
-    const isKept = found && Math.min(Date.now(), found.now) - found.createdAt < KEPT_MS;
-    if (isKept && (this.#seal.lacksKeyOf(found.results) || this.#seal.lacksKeyOf(found.waiting)))
-      throw new DatabaseUnavailable('sealed');
-    const results = this.#seal.openRows(jobId, chunk, 'results', found?.results);
-    return results && { results, waiting: this.#seal.openRows(jobId, chunk, 'waiting', found?.waiting) };
+    if (!found) return undefined;
+    if (this.#seal.lacksKeyOf(found.results) || this.#seal.lacksKeyOf(found.waiting)) {
+      const isKept = Math.min(Date.now(), found.now) - found.createdAt < KEPT_MS;
+      if (isKept) throw new DatabaseUnavailable('sealed');
+      return undefined;
+    }
+    const results = this.#seal.openRows(jobId, chunk, 'results', found.results);
+    return results && { results, waiting: this.#seal.openRows(jobId, chunk, 'waiting', found.waiting) };
   }
 
   async unfinished(): Promise<readonly UnfinishedJob[]> {

@@ -42,11 +42,6 @@ export class Sealer {
     return Buffer.concat([Buffer.from(this.#head), this.#encrypted(bytes, redisKey)]);
   }
 
-  /** The beginnings of all texts that a key of the list has sealed. */
-  get heads(): readonly string[] {
-    return [...this.#keys.keys()].map(sealedHead);
-  }
-
   /** True if the value names a key that is not in the list. */
   lacksKeyOf(value: string): boolean {
     const [format, kid = ''] = value.split('.');

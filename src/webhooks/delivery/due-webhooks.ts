@@ -12,7 +12,7 @@ const MOVE_MS = 5_000;
 /** The knowledge of this process about one version of a webhook. */
 interface Known {
   readonly version: number;
-  /** Undefined if the webhook is sealed under a key that this gateway does not have. */
+  /** Undefined if the webhook is sealed under a key that was removed. */
   webhook: Webhook | undefined;
   /**
    * The id up to which the feed had nothing for the webhook. It is kept only here, because a task that only moves the cursor costs too

@@ -63,7 +63,7 @@ export class WebhookSeal {
     return this.texts.isUnderFirstKey(definition);
   }
 
-  /** Returns undefined if the webhook is sealed under a key that this gateway does not have. */
+  /** Returns undefined if the webhook is sealed under a key that was removed. */
   open({ webhookId, definition: sealed, version, ...progress }: WebhookRow): StoredWebhook | undefined {
     const definition = this.texts.open(sealed, `webhook ${webhookId}`);
     return definition === undefined

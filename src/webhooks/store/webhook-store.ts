@@ -87,7 +87,7 @@ export class WebhookStore {
     needKeysOf(database, 'webhooks are sealed', SEALED);
   }
 
-  /** Returns the webhooks of all callers, without those sealed under a key that this gateway does not have. */
+  /** Returns the webhooks of all callers, without those sealed under a key that was removed. */
   async all(): Promise<readonly StoredWebhook[]> {
     return (await this.#rows(ALL)).flatMap((row) => this.#seal.open(row) ?? []);
   }
