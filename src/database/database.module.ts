@@ -27,7 +27,7 @@ import { trustReasons } from './trust.ts';
       provide: SealedTexts,
       inject: [DatabaseConfig, Database],
       useFactory: ({ encryptionKeys, platform }: DatabaseConfig, { trust }: Database) =>
-        new SealedTexts(encryptionKeys, platform, () => trust.removedKeys),
+        new SealedTexts(encryptionKeys, platform, () => trust.keys.removed),
     },
   ],
   exports: [Database, LongReads, SealedTexts],

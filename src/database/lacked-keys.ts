@@ -31,7 +31,7 @@ export function needKeysOf(
   sealed: Sql,
   values: Parameters<Sql['with']>[0] = {},
 ): void {
-  database.trust.onLackedKeys(async (kids) => {
+  database.trust.keys.onLacked(async (kids) => {
     const lacked = kids.map((kid) => ({ kid, head: sealedHead(kid) }));
     const found = await database.read<{ kid: string; number: number }>(sealed.with({ ...values, lacked }));
     if (found.length > 0)

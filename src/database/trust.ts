@@ -17,7 +17,7 @@ import {
   TRY,
 } from './identity.ts';
 import { DatabaseSchema, SCHEMA_VERSION } from './schema.ts';
-import { checkKeys } from './key-checks.ts';
+import { KeyChecks } from './key-checks.ts';
 import { highest, joined, type Seen, type SeenMemory } from './seen-memory.ts';
 import type { Query } from './sql.ts';
 
@@ -52,6 +52,7 @@ interface Watched {
  * log line says why.
  */
 export class Trust {
+  readonly keys: KeyChecks;
   readonly #schema: DatabaseSchema;
   #seen: Seen | undefined;
   #stopped: TrustReason = 'away';
@@ -64,8 +65,6 @@ export class Trust {
   #sharedAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
-  #removedKeys: readonly string[] | undefined;
-  readonly #keyChecks: ((lacked: readonly string[]) => Promise<void>)[] = [];
 
   constructor(
     private readonly engine: Engine,
@@ -76,6 +75,7 @@ export class Trust {
     private readonly memory: SeenMemory | undefined,
     private readonly log: Log,
   ) {
+    this.keys = new KeyChecks(engine, settings.keys);
     this.#schema = new DatabaseSchema(engine);
   }
 
@@ -83,22 +83,6 @@ export class Trust {
   async start(): Promise<void> {
     await this.check(true);
     this.#plan();
-  }
-
-  /**
-   * Adds a check that runs once the database is ready. It gets the ids of the encryption keys that have sealed records and that the gateway
-   * does not have. A {@link ConfigError} refuses the start. If the database was away then, it stops orders.
-   */
-  onLackedKeys(check: (lacked: readonly string[]) => Promise<void>): void {
-    this.#keyChecks.push(check);
-  }
-
-  /**
-   * The ids of the keys that the database knew when this gateway first read it, and that the gateway does not have: an operator has removed
-   * them. A key that the database got to know later is one that another gateway has brought.
-   */
-  get removedKeys(): readonly string[] {
-    return this.#removedKeys ?? [];
   }
 
   stop(): void {
@@ -239,14 +223,8 @@ export class Trust {
     if (!isKnown) await make(this.engine, randomBytes(16).toString('base64url'));
     const lacks = await this.#schema.missingRights();
     if (lacks) this.#stop('writes', `The database ${lacks}; orders are refused until then`);
-    else await this.#checkKeys();
+    else await this.keys.check();
     return lacks === undefined;
-  }
-
-  async #checkKeys(): Promise<void> {
-    const lacked = await checkKeys(this.engine, this.settings.keys);
-    this.#removedKeys ??= lacked;
-    if (lacked.length > 0) for (const check of this.#keyChecks) await check(lacked);
   }
 
   #compare(expected: Seen | undefined, found: Rows): DatabaseFault | undefined {

@@ -116,7 +116,7 @@ export class EstateRowsStore {
     private readonly texts: SealedTexts,
   ) {
     this.#change = changeWith(texts);
-    database.trust.onLackedKeys(async (kids) => {
+    database.trust.keys.onLacked(async (kids) => {
       // A database that takes no writes now must not keep the gateway from starting.
       await database.step(LOSE_KEYS, kids).catch(() => undefined);
     });

@@ -246,7 +246,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     let check: (kids: readonly string[]) => Promise<void> = () => Promise.resolve();
     const starting: Pick<Database, 'read'> & { readonly trust: object } = {
       read: (query) => database().read(query),
-      trust: { onLackedKeys: (each: typeof check) => void (check = each) },
+      trust: { keys: { onLacked: (each: typeof check) => void (check = each) } },
     };
     const start = () => new JobStore(starting as Database, new SealedTexts(encryptionKeys, 'platform'), ROOM);
     start();
