@@ -124,7 +124,7 @@ class Beginning {
     if (notDue) return notDue;
     const same = row !== undefined && fingerprints.includes(row.fingerprint);
     const isReplaced = row?.state === 'rejected' && row.submittedAt === begin.replaces;
-    if (row && !isDue && !isReplaced && !mayReplace(row.state, same)) {
+    if (row && !isDue && !isReplaced && !mayReplace(row, begin)) {
       if (same && alias !== undefined && row.alias === null) this.#alias(name, alias);
       return { kind: 'there', same, row };
     }
@@ -218,9 +218,19 @@ class Beginning {
   }
 }
 
-/** Returns whether a write may replace a record in that state. `same` means that both have the same payload. */
-export function mayReplace(state: State, same: boolean): boolean {
+/** Returns whether a record in that state gives way to another write of its name. `same` means that both have the same payload. */
+export function givesWay(state: State, same: boolean): boolean {
   return released.includes(state) || (state === 'rejected' && !same);
+}
+
+/** Returns whether a write may replace that record: one of its caller, or one about the same enterprises. Another's record stays. */
+export function mayReplace(
+  { state, fingerprint, caller, enterpriseGroup }: WriteRow,
+  { fingerprints, details }: Pick<Begin, 'fingerprints' | 'details'>,
+): boolean {
+  const enterprises = details.order ? enterprisesOf(details.order) : [''];
+  const isAboutSame = !enterprises.includes('') && enterpriseGroup === groupOf(enterprises);
+  return (caller === details.caller || isAboutSame) && givesWay(state, fingerprints.includes(fingerprint));
 }
 
 function stateOf({ notBefore }: Begin): State {

@@ -94,12 +94,10 @@ export class OrderLedger {
    * Resolves to true if the order would get the record of an earlier request with the same payload, so that nothing would be sent. Throws the
    * problem that the order would get.
    */
-  async isRepeat(
-    order: Pick<OrderDetails, 'channelCode' | 'channelOrderId'>,
-    payloadText: string,
-  ): Promise<boolean> {
+  async isRepeat({ caller, order, payloadText }: OrderWrite): Promise<boolean> {
     const name = orderName(order.channelCode, order.channelOrderId);
-    const record = await this.recorder.known({ name, payloadText });
+    const details: Details = { caller, order: { ...order, items: [], reason: null } };
+    const record = await this.recorder.known({ name, payloadText, details });
     if (!record) return false;
     if (!SHOWN.has(record.state)) throw problemFor(record);
     return true;

@@ -8,7 +8,7 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { inBackground } from '../shared/edge.ts';
-import { mayReplace } from './begin-store.ts';
+import { givesWay } from './begin-store.ts';
 import { fingerprinter } from './fingerprint.ts';
 import {
   CARRIED_OUT,
@@ -118,15 +118,15 @@ export class WriteRecorder implements OnApplicationShutdown {
 
   /** Returns the record that {@link begin} would return, without beginning the write; undefined where it would begin. */
   async known({
-    name,
     payloadText,
-  }: Pick<NewWrite, 'name' | 'payloadText'>): Promise<LedgerRecord | undefined> {
-    const known = await this.#known(name, this.#fingerprintsOf(payloadText));
+    ...write
+  }: Pick<NewWrite, 'name' | 'payloadText' | 'details'>): Promise<LedgerRecord | undefined> {
+    const known = await this.#known({ ...write, fingerprints: this.#fingerprintsOf(payloadText) });
     return known && repeated(known);
   }
 
-  async #known(name: string, fingerprints: readonly string[]): Promise<Known | undefined> {
-    const known = await this.store.known(name, fingerprints);
+  async #known(write: Pick<Begin, 'name' | 'fingerprints' | 'details'>): Promise<Known | undefined> {
+    const known = await this.store.known(write);
     return known && mayBeOver(known.record) ? undefined : known;
   }
 
@@ -198,9 +198,9 @@ export class WriteRecorder implements OnApplicationShutdown {
   }
 
   /** Returns the record of an earlier request, which a database that takes no writes may still show. One that is being sent may be this very write. */
-  async #there({ name, fingerprints, scheduledAt }: Begin): Promise<Known | undefined> {
-    if (scheduledAt !== undefined) return undefined;
-    const read = this.#known(name, fingerprints).catch(() => undefined);
+  async #there(begin: Begin): Promise<Known | undefined> {
+    if (begin.scheduledAt !== undefined) return undefined;
+    const read = this.#known(begin).catch(() => undefined);
     // A database that is silent must not delay the refusal.
     const known = await Promise.race([read, sleep(MAX_READ_MS, undefined, { ref: false })]);
     return known?.record.state === 'sending' ? undefined : known;
@@ -315,5 +315,5 @@ function repeated({ same, record }: Known): LedgerRecord {
 function isSettled(moved: Moved): boolean {
   if (moved.kind !== 'refused') return moved.kind === 'moved';
   const { state } = moved.record;
-  return state !== 'scheduled' && !mayReplace(state, false);
+  return state !== 'scheduled' && !givesWay(state, false);
 }

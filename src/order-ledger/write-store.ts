@@ -127,11 +127,11 @@ export class WriteStore {
   }
 
   /** Returns the record that a write of this name would find; undefined where it would begin. Unlike `begin`, it records nothing. */
-  async known(name: string, fingerprints: readonly string[]): Promise<Known | undefined> {
+  async known(write: Pick<Begin, 'name' | 'fingerprints' | 'details'>): Promise<Known | undefined> {
     this.database.trust.assertWhole();
-    const [row] = await this.database.read<WriteRow>(ONE.with({ name }));
-    const same = row !== undefined && fingerprints.includes(row.fingerprint);
-    return row && !mayReplace(row.state, same) ? { same, record: this.records.opened(row) } : undefined;
+    const [row] = await this.database.read<WriteRow>(ONE.with({ name: write.name }));
+    if (!row || mayReplace(row, write)) return undefined;
+    return { same: write.fingerprints.includes(row.fingerprint), record: this.records.opened(row) };
   }
 
   /** Whether this owner is sending the write, and its lease has not ended. */

@@ -197,12 +197,12 @@ export class LicenseOrderService {
   }
 
   async #dryRun(dryRun: DryRun, call: CallContext, order: PlaceOrderDto): Promise<never> {
-    if (await this.ledger.isRepeat(order, this.#payloadText(order))) return dryRun.stop();
+    const { write } = await this.#prepared(call, order, undefined, false);
+    if (await this.ledger.isRepeat(write)) return dryRun.stop();
     const { now } = this.maintenance;
     const refusal = timeProblem(timeOf(order) ?? now, now) ?? this.#refusalOf(call, order);
     if (refusal) throw refusal;
     await this.#assertInBudget(call, order);
-    const { write } = await this.#prepared(call, order, undefined, false);
     const { notBefore = 0 } = write.order;
     const isLater = notBefore > now;
     await this.ledger.assertRoom(isLater ? await this.#later(call, order, write, false) : write, now);

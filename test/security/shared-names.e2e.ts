@@ -257,6 +257,35 @@ describe('two callers that choose the same name at the same moment', () => {
   });
 });
 
+it.each(['rejected', 'not_sent', 'cancelled'])(
+  'S24 the number of an order that is %s is free for its caller, and does not erase its record for another',
+  async (state) => {
+    const [own, other] = TENANTS as [Tenant, Tenant];
+    const number = `ENDED-${state}`;
+    const place = (tenant: Tenant, more: object = {}, to = '') => {
+      const order = orderOf({ ...tenant, channel: 'shared' }, number);
+      return post(0, tenant, `/v1/license-orders${to}`, { ...order, ...more });
+    };
+    const read = () => send(0, own, 'GET', `/v1/license-orders/shared/${number}`);
+    if (state === 'cancelled') {
+      const notBefore = new Date(Date.now() + 86_400_000).toISOString();
+      expect((await place(own, { notBefore })).status).toBe(202);
+      expect((await send(0, own, 'DELETE', `/v1/license-orders/shared/${number}`)).status).toBe(204);
+    } else {
+      const code = state === 'rejected' ? '13004' : '60000';
+      const rules = await sandbox.fault({ operation: 'batchOrder', times: 9, action: { code } });
+      expect((await place(own)).status).toBeGreaterThan(299);
+      await sandbox.heal(rules);
+    }
+    const before = await read();
+    expect(before.body).toMatchObject({ state });
+    for (const to of ['/dry-run', ''])
+      expect((await place(other, {}, to)).body).toMatchObject({ status: 422, code: 'idempotency-key-reused' });
+    expect(await read()).toEqual(before);
+    expect((await place(own, { syncMode: 'async' })).status).toBe(202);
+  },
+);
+
 it('S24 two platforms that share Redis and database have an order each under one number, and neither sees a record, a job or a token of the other', async () => {
   const other = await TestSandbox.start();
   atEnd(() => other.close());
