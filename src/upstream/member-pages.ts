@@ -125,9 +125,11 @@ export class MemberPages<T extends { readonly memberGlobalId: string }> {
     if (this.#first !== undefined) return;
     if (wanted > 1) {
       const deep = await this.#ask(wanted);
-      if (deep.pageNum === wanted && deep.startRow === (wanted - 1) * this.size + 1) {
+      this.#ahead.set(wanted, Promise.resolve(deep));
+      // The position of a page that was cut proves nothing: a page of a list that begins with page 0 may have the same one.
+      const isFull = deep.came === this.size && deep.startRow === (wanted - 1) * this.size + 1;
+      if (isFull && deep.pageNum === wanted) {
         this.limit.beginsWith((this.#first = 1));
-        this.#ahead.set(wanted, Promise.resolve(deep));
         return;
       }
     }
@@ -141,7 +143,8 @@ export class MemberPages<T extends { readonly memberGlobalId: string }> {
     const first = isSaid ? 1 : isZero ? 0 : await this.#comparedFirst(page);
     if (first !== undefined) this.limit.beginsWith(first);
     this.#first = first;
-    if (first !== 0 && wanted === 1) this.#ahead.set(1, Promise.resolve(page));
+    if (first === 0) this.#ahead.clear();
+    else if (wanted === 1) this.#ahead.set(1, Promise.resolve(page));
   }
 
   /** Returns undefined if both pages show the same members and no other page follows. The number cannot be determined then. */

@@ -460,3 +460,23 @@ describe('C31 a platform that shows more members than it counts', () => {
     expect(await importOf(same, 'upsert')).toMatchObject({ state: 'succeeded', unchanged: 230, failed: 0 });
   });
 });
+
+describe('C30 a platform that cuts pages, and whose pages are like those that the gateway asks for', () => {
+  useEnlarged();
+  // Each gateway begins without knowledge of the platform.
+  beforeEach(async () => {
+    await fleet.stop();
+    fleet = await started();
+  });
+
+  const pageIds = async (page: number, pageSize: number): Promise<unknown[]> => {
+    const { status, body } = await fleet.get(0, `${HARBOUR}/members?page=${page}&pageSize=${pageSize}`);
+    const items = (body['items'] ?? []) as { memberGlobalId: string }[];
+    return [status, ...items.map(({ memberGlobalId }) => memberGlobalId)];
+  };
+
+  it('has page 2 of a list that begins with page 0', async () => {
+    await sandbox.control('PUT', '/profile', { firstPage: 0, maxPageSize: 40, largerPages: 'cut' });
+    expect(await pageIds(2, 80)).toEqual([200, ...idsOf(all).slice(80, 160)]);
+  });
+});
