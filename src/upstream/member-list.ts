@@ -117,12 +117,9 @@ export class MemberList {
   }
 
   async count(ask: AskPage<Listed>): Promise<number> {
-    for await (const { total } of this.all(ask)) {
-      if (total !== null && !(await this.limit.listsDeleted())) return total;
-      break;
-    }
     let counted = 0;
-    for await (const { items, nameless } of this.all(ask)) {
+    for await (const { items, nameless, total } of this.all(ask)) {
+      if (total !== null && !(await this.limit.listsDeleted())) return total;
       if (nameless > 0) throw listViolation('Members came without an id, so they cannot be counted.');
       counted += items.length;
     }
@@ -209,11 +206,12 @@ export class MemberList {
       if (isExact && end?.member && at === end.at + 1) moves.push(pages.hasMoved(end.member, end.at));
       if (at !== undefined) end = { at: at + shown.length - 1, member: shown.at(-1) ?? null };
       if (at !== undefined && fresh.length > 0) {
-        if (isSmaller) await this.limit.learn(asked);
+        // A short page after the first one may have a member who joined while the list was read.
+        if (isSmaller && (at === 0 || came >= asked)) await this.limit.learn(asked);
         next = Math.max(next, until);
         reached = Math.max(reached ?? 0, at + came);
       }
-      const isOver = fresh.length === 0 || isLastPage(page, next, pages.size);
+      const isOver = fresh.length === 0 || isLastPage(page, next);
       if (!isOver && next < to && total !== null) pages.readAhead(next, Math.min(total, to), pagesAtATime);
       const counted = isOver ? reached : null;
       // A page that is not the last one contradicts a total that ends with it.

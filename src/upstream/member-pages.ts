@@ -67,7 +67,8 @@ export class MemberPages<T extends { readonly memberGlobalId: string }> {
       const at = (number - 1) * size;
       const isPlaced = unit === size || number === 1;
       const counted = isPlaced ? this.#counted(page, at, { unit, size }) : page;
-      const isPart = counted.total === null && unit === size;
+      // A page that ends at the total may be shorter than the others, and not be the last one.
+      const isPart = unit === size && (counted.total === null || at + page.came >= counted.total);
       return {
         at: isPlaced ? at : undefined,
         until: at + (isPart ? size : page.came),
@@ -251,27 +252,27 @@ function showsAgain<T extends { readonly memberGlobalId: string }>(
   return again > page.came / 2;
 }
 
-/** Returns the number of members on a page of the platform, as the response states it, or else as it arrived. */
+/**
+ * Returns the number of members on a page of the platform, as the response states it, or else as it arrived. A page that is shorter than
+ * requested has the requested size only if its position says so, or if it says that it is the last one.
+ */
 function unitOf(
-  { came, pageSize, total, isLast }: MemberPage<unknown>,
+  { came, pageSize, total, startRow, isLast }: MemberPage<unknown>,
   number: number,
   asked: number,
 ): number {
   if (came >= asked) return came;
   if (pageSize !== null && pageSize >= Math.max(1, came) && pageSize < asked) return pageSize;
   if (came === 0) return asked;
-  if (total === null) return isLast === true ? asked : came;
-  return came === total - (number - 1) * asked ? asked : came;
+  const before = (number - 1) * asked;
+  if (startRow !== null && before > 0) return startRow === before + 1 ? asked : came;
+  const isEnd = total === null ? before === 0 : came === total - before;
+  return isLast === true && isEnd ? asked : came;
 }
 
-/** True for the last page. If the platform sends a total, the total decides, because the flags may follow from the requested size. */
-export function isLastPage(
-  { came, total, isLast }: MemberPage<unknown>,
-  next: number,
-  size: number,
-): boolean {
-  if (total === null) return isLast === true;
-  return next >= total && (isLast !== false || came < size);
+/** True for the last page. A total says nothing alone. If the flags are computed from the requested size, the total contradicts them. */
+export function isLastPage({ total, isLast }: MemberPage<unknown>, next: number): boolean {
+  return isLast === true && (total === null || next >= total);
 }
 
 /** True for a refusal of the parameters that names none of them, and for a refusal that the interface does not have. */

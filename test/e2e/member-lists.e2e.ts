@@ -432,6 +432,7 @@ describe('C31 a platform that shows more members than it counts', () => {
     ['half of a page', { total: 100 }, 'data.total limit'],
     ['a page', { total: 200 }, 'data.total limit'],
     ['0, and its pages say nothing else', { ...MUTE, total: 0 }, 'data.total limit'],
+    ['a page, and its pages say nothing else', { ...MUTE, total: 200 }, 'data.total limit'],
     ['absent, and each page is page 1', { total: null, pageNum: 1 }, 'data.pageNum wrong-type'],
     ['absent, and each page is page 0', { total: null, pageNum: 0 }, 'data.pageNum wrong-type'],
   ])('has all members for each reader: its total is %s', async (_, patch, gap) => {
@@ -478,5 +479,44 @@ describe('C30 a platform that cuts pages, and whose pages are like those that th
   it('has page 2 of a list that begins with page 0', async () => {
     await sandbox.control('PUT', '/profile', { firstPage: 0, maxPageSize: 40, largerPages: 'cut' });
     expect(await pageIds(2, 80)).toEqual([200, ...idsOf(all).slice(80, 160)]);
+  });
+
+  it.each([
+    ['the requested size', { pageSize: 200 }],
+    ['the requested size, and no position', { pageSize: 200, startRow: null, isFirstPage: null }],
+    ['nothing but a total', MUTE],
+  ])('has a page that is as short as the last one would be: pages state %s', async (_, patch) => {
+    await sandbox.control('PUT', '/profile', { maxPageSize: EMPLOYEES - 200, largerPages: 'cut' });
+    await sandbox.fault({ operation: 'listMembers', action: { patch: { data: patch } } });
+    expect(await pageIds(2, 200)).toEqual([200, ...idsOf(all).slice(200)]);
+  });
+
+  it.each([
+    ['flags', { pageSize: null }],
+    ['no flags', MUTE],
+  ])('has all members where a total counts those of its page, and pages have %s', async (_, patch) => {
+    await sandbox.control('PUT', '/profile', { maxPageSize: 50, largerPages: 'cut' });
+    await sandbox.fault({
+      operation: 'listMembers',
+      action: { patch: { data: { ...patch, total: 50 } } },
+    });
+    const file = await exported();
+    expect([file.status, file.isWhole, exportedIds(file)]).toEqual([200, true, idsOf(all)]);
+    const overview = await fleet.get(0, `${HARBOUR}/overview`);
+    expect(overview.body['members']).toEqual({ total: EMPLOYEES });
+  });
+});
+
+describe('a platform whose flags never say that a page is the last one', () => {
+  useEnlarged();
+
+  it.each<[string, object]>([
+    ['another page follows', { isLastPage: false, hasNextPage: true }],
+    ['contradict each other', { isLastPage: false, hasNextPage: false, total: null }],
+  ])('has an end: its flags say that %s', async (_, patch) => {
+    await sandbox.fault({ operation: 'listMembers', action: { patch: { data: patch } } });
+    const file = await exported();
+    expect([file.status, file.isWhole, exportedIds(file)]).toEqual([200, true, idsOf(all)]);
+    expect((await asked()).filter((size) => size > 1).length).toBeLessThan(6);
   });
 });

@@ -44,6 +44,7 @@ export interface MemberPage<T> {
   /** The position of its first member, from 1. Null on an empty page too. */
   readonly startRow: number | null;
   readonly isFirst: boolean | null;
+  /** Null if the page does not state it, or contradicts itself. */
   readonly isLast: boolean | null;
 }
 
@@ -70,8 +71,9 @@ export function readMemberPage<T>(
     // Null is an empty list if the page itself says that it is empty.
     const isEmpty = total === 0 || wire.count('size') === 0;
     if (!isEmpty && !wire.has('list')) throw new ContractViolation('data.list', 'a list');
-    const isLast = wire.flag('isLastPage');
-    const hasNext = wire.flag('hasNextPage');
+    const last = wire.flag('isLastPage');
+    const next = wire.flag('hasNextPage');
+    const isContradicted = last !== null && last === next;
     return {
       items,
       came: wire.lengthOf('list'),
@@ -79,7 +81,7 @@ export function readMemberPage<T>(
       pageSize: wire.count('pageSize'),
       total,
       ...positionOf(wire),
-      isLast: isLast === null && hasNext === null ? null : isLast === true || hasNext === false,
+      isLast: isContradicted ? null : (last ?? (next === null ? null : !next)),
     };
   });
 }
