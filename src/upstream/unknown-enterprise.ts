@@ -12,9 +12,10 @@ const LETTER_OR_DIGIT = /[\p{L}\p{N}]/gu;
 /**
  * Returns an empty list if the platform does not know the enterprise. A platform answers such a request with an empty list, or refuses it
  * by any code and in any words. Callers get the empty list in both cases. The gateway recognises such a refusal by a request for an
- * enterprise that does not exist: the platform refuses it with the same code in the same words. In addition, the words have to name the
- * enterprise, or the platform has to show the assets of another enterprise at this moment. Otherwise the platform may refuse every call.
- * Every other refusal stays a refusal, such as that of an enterprise that is blocked, which may have assets.
+ * enterprise that does not exist: the platform refuses it with the same code in the same words. In addition, a code that is
+ * documented or taught has to come with words that name the enterprise, or the platform has to show the assets of another enterprise at
+ * this moment. Otherwise the platform may refuse every call, and name the enterprise of each one. Every other refusal stays a refusal, such
+ * as that of an enterprise that is blocked, which may have assets.
  */
 export function nothingIfUnknown(
   upstream: UpstreamClient,
@@ -36,7 +37,9 @@ export function nothingIfUnknown(
     if (!isAlike) throw error;
     const known = upstream.served.last;
     const isServing = async () => known !== undefined && (await ask(known).catch(asFailure)) === 'served';
-    if (!names(error, enterpriseGlobalId) && !(await isServing())) throw error;
+    const isKnown = meaningOf(error.operation, error.details) !== undefined;
+    const isProven = (isKnown && names(error, enterpriseGlobalId)) || (await isServing());
+    if (!isProven) throw error;
     return [];
   };
 }

@@ -201,6 +201,18 @@ describe('K55 an enterprise that the platform does not know', () => {
     }
   });
 
+  it('is no empty list where the platform refuses every call by an unknown code, in words that name the enterprise', async () => {
+    const code = 'upstream-unmapped-error';
+    const action = { code: '13500', message: 'the query by enterpriseGlobalId timed out' };
+    await sandbox.fault({ operation: 'listAssets', action });
+    for (const part of ['assets', 'assets/1']) {
+      const { status, body } = await get(`${NOWHERE}/${part}`);
+      expect([part, status, body['code'], body['outcome']]).toEqual([part, 502, code, 'not_processed']);
+    }
+    const overview = await get(`${NOWHERE}/overview`);
+    expect(overview.body).toMatchObject({ assets: null, unreachable: [{ section: 'assets', code }] });
+  });
+
   it('is no empty list where the platform does not answer the question who is unknown', async () => {
     await sandbox.fault({ operation: 'listAssets', skip: 1, action: { httpStatus: 500 } });
     const { status, body } = await get(`${NOWHERE}/assets`);
