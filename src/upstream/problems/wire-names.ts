@@ -189,11 +189,15 @@ function firstOf(objects: readonly Fields[], path: string): Named | undefined {
   return undefined;
 }
 
-/** Returns the field of a path that begins in this object. Undefined if one of its parts is no field. */
+/**
+ * Returns the field of a path that begins in this object. Undefined if one of its parts is no field. A path that goes through a list without
+ * an index has no pointer, because it names no location of the request.
+ */
 function namedIn(object: Fields, path: string, isTop: boolean): Named | undefined {
   const parts = path.split('.').map((part) => /^(\w+)(\[\d+\])?$/.exec(part));
   let fields: Fields | undefined = object;
   let pointer = '';
+  let isLocation = isTop;
   const names: string[] = [];
   let spoken = '';
   for (const [index, part] of parts.entries()) {
@@ -205,8 +209,10 @@ function namedIn(object: Fields, path: string, isTop: boolean): Named | undefine
     names.push((isTop || index > 0 ? field.at.replaceAll('/', '.') : field.spoken) + position);
     spoken = field.spoken + position;
     fields = field.below;
+    // Every field with fields below it is a list.
+    if (fields && position === '' && index < parts.length - 1) isLocation = false;
   }
-  return { pointer: isTop ? pointer : undefined, path: names.join('.'), spoken };
+  return { pointer: isLocation ? pointer : undefined, path: names.join('.'), spoken };
 }
 
 function objectsIn(fields: Fields, found: Fields[] = []): Fields[] {
