@@ -80,10 +80,15 @@ export function emptyForms({ assets, assetsOfNothing, member }: Answers): Readon
   return forms;
 }
 
-/** Undefined if the platform sends both forms, because null may then have another meaning. */
+/**
+ * Undefined if the platform sends both forms, because null may then have another meaning. A null of assets alone may be an accident, but a
+ * page of members also counts its items.
+ */
 export function emptyLists(answers: Answers): 'list' | 'null' | undefined {
   const [form, ...others] = emptyForms(answers);
-  return others.length === 0 ? form : undefined;
+  if (others.length > 0) return undefined;
+  const members = objectOf(answers.member?.membersOfNothing)['list'];
+  return form === 'null' && members !== null ? undefined : form;
 }
 
 function dataOf(answer: Answer | undefined): unknown {

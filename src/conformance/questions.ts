@@ -1,6 +1,7 @@
 import type { KnownReadings } from '../config/platform-profile.ts';
 import { type ReadingName, readingNames, type Readings } from '../config/readings.ts';
 import { isJsonText, numberText } from '../shared/json.ts';
+import { readTime, type TimestampUnit } from '../upstream/wire/scalars.ts';
 import type { Findings } from './findings.ts';
 import type { Answer } from './platform.ts';
 import { type Answers, MAX_PAGE_SIZE } from './answers.ts';
@@ -15,9 +16,6 @@ import {
 } from './member-questions.ts';
 import { tokenEnvelope, tokenRefusals, tokenStatus, tokenType } from './token-questions.ts';
 import { countOf, idOf, objectOf, rowsOf } from './values.ts';
-
-/** The bound between the units. Times after 1973 in ms are larger, and times before the year 5138 in s are not. */
-const FIRST_MS = 100_000_000_000;
 
 /** Finds the value in the answers. Undefined if no answer shows it, because the platform refused or a list was empty. */
 type Question<Name extends ReadingName> = (answers: Answers) => KnownReadings[Name];
@@ -57,8 +55,9 @@ export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
   },
   timestampUnit: ({ assets, member }) => {
     const rows = [...rowsOf(assets), ...rowsOf(member?.firstPage)];
-    const time = rows.map(({ createTime }) => Number(numberText(createTime))).find((each) => each > 0);
-    return time === undefined ? undefined : time < FIRST_MS ? 's' : 'ms';
+    const times = rows.flatMap(({ createTime, updateTime }) => [createTime, updateTime]);
+    const [unit, ...others] = new Set(times.flatMap((time) => unitOf(time) ?? []));
+    return others.length === 0 ? unit : undefined;
   },
   refusalStatus: ({ refusals }) => {
     const statuses = new Set(refusals.map(({ status }) => status));
@@ -143,6 +142,14 @@ function answer<Name extends ReadingName>(
   if (value !== undefined) findings.found(name, value);
   else if (earlier !== undefined && contradictions[name]?.(answers, earlier, before) === true)
     findings.contradicted(name);
+}
+
+/** Undefined if a time is not plausible in either unit, such as the smallest time of a database. */
+function unitOf(time: unknown): TimestampUnit | undefined {
+  return (['ms', 's'] as const).find((unit) => {
+    const read = readTime(time, unit === 'ms' ? 's' : 'ms');
+    return typeof read === 'object' && read.isOtherUnit;
+  });
 }
 
 function hasMembers(page: Answer | undefined): boolean {
