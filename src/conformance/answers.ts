@@ -37,11 +37,13 @@ export interface MemberAnswers {
   readonly products: readonly Answer[];
   readonly pageZero: Answer;
   readonly pageOne: Answer;
-  /** The first page of members, by the requested size. */
+  /** The first page of members, by the requested size. If a size was asked twice, a page that arrived. */
   readonly pages: ReadonlyMap<number, Answer>;
+  /** The largest size that the platform does not refuse. Undefined if it refuses none, or if the answers do not show it. */
+  readonly largestSize?: number | undefined;
   /** The first page that arrived. Undefined if none did. */
   readonly firstPage?: Answer;
-  /** The page after it in the largest size. Undefined if the first page states the number of members, or was refused. */
+  /** The page after it in the largest size. Undefined if the first page is full, has all members by its own numbers, or was refused. */
   readonly nextPage?: Answer;
   readonly pageBeyond?: Answer;
   /** The page for a keyword that no member has. Undefined if no page arrived. */

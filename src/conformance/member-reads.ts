@@ -72,7 +72,7 @@ async function pagesOfMembers(asked: Asked) {
     asked.ask('listMembers', { query: { pageNum, pageSize: String(size) } });
   const inSize = async (pageNum: string, size: number) => {
     const answer = await ask(pageNum, size);
-    pages.set(size, answer);
+    if (answer.kind === 'success' || !pages.has(size)) pages.set(size, answer);
     return answer;
   };
   /**
@@ -93,11 +93,12 @@ async function pagesOfMembers(asked: Asked) {
   findings.read(first);
   if (first.kind !== 'success') return { pages, pageOne, pageZero };
   const number = isFromZero ? '0' : '1';
-  if (pages.get(MAX_PAGE_SIZE)?.kind === 'refused')
-    await largest(MAX_PAGE_SIZE, async (size) => {
-      const { kind } = await inSize(number, size);
-      return kind === 'failed' ? undefined : kind === 'success';
-    });
+  const isRefused = pages.get(MAX_PAGE_SIZE)?.kind === 'refused';
+  const isTaken = async (size: number) => {
+    const { kind } = await inSize(number, size);
+    return kind === 'failed' ? undefined : kind === 'success';
+  };
+  const largestSize = isRefused ? await largest(MAX_PAGE_SIZE, isTaken) : undefined;
   const sizes = [...pages].flatMap(([size, { kind }]) => (kind === 'success' ? [size] : []));
   const size = Math.max(...sizes);
   const firstPage = pages.get(size) ?? first;
@@ -105,16 +106,24 @@ async function pagesOfMembers(asked: Asked) {
   const query = { pageNum: number, pageSize: String(size) };
   const find = (keyword: string) => asked.read('listMembers', { query: { ...query, keyword } }, decode);
   return {
-    ...{ pages, pageOne, pageZero },
+    ...{ pages, largestSize, pageOne, pageZero },
     firstPage,
     nextPage:
-      size === MAX_PAGE_SIZE && countOf(objectOf(firstPage)['total']) === undefined
+      size === MAX_PAGE_SIZE && mayBeCut(firstPage)
         ? await ask(String(Number(number) + 1), MAX_PAGE_SIZE)
         : undefined,
     pageBeyond: await ask('9999', 1),
     keywords: await keywords(rowsOf(firstPage), find),
     membersOfNothing: await asked.ask('listMembers', { query: { ...query, keyword: UNKNOWN_ID } }),
   };
+}
+
+/** True if the platform may have cut a page of the largest size. The next page shows it. */
+function mayBeCut(page: Answer): boolean {
+  const { total, pageSize } = objectOf(page);
+  const came = rowsOf(page).length;
+  const isAll = countOf(total) === came && (countOf(pageSize) ?? MAX_PAGE_SIZE) === MAX_PAGE_SIZE;
+  return came < MAX_PAGE_SIZE && !isAll;
 }
 
 /**

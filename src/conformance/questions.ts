@@ -29,7 +29,7 @@ export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
   largerPages: ({ member }) => {
     if (!member?.firstPage) return undefined;
     const large = member.pages.get(MAX_PAGE_SIZE);
-    if (large?.kind === 'refused') return 'refuse';
+    if (member.largestSize !== undefined) return 'refuse';
     return large && cutTo(large, member.nextPage) !== undefined ? 'cut' : undefined;
   },
   pageNumbers: ({ member }) => {
@@ -156,24 +156,25 @@ function hasMembers(page: Answer | undefined): boolean {
   return rowsOf(page).length > 0;
 }
 
-/** Returns the largest page that arrived while the next larger one was refused, or to which the platform cuts its pages. */
-function pageLimit({ pages, nextPage }: NonNullable<Answers['member']>): number | undefined {
+/** Returns the largest size that is not refused, or to which the platform cuts its pages. */
+function pageLimit({ pages, largestSize, nextPage }: NonNullable<Answers['member']>): number | undefined {
   const large = pages.get(MAX_PAGE_SIZE);
-  if (large?.kind === 'success') return cutTo(large, nextPage);
-  for (const [size, { kind }] of pages)
-    if (kind === 'success' && pages.get(size + 1)?.kind === 'refused') return size;
-  return undefined;
+  return largestSize ?? (large && cutTo(large, nextPage));
 }
 
-/** Returns the size to which the platform has cut the largest page. Undefined if it did not cut it, or if the answers do not show it. */
+/**
+ * Returns the size to which the platform has cut the largest page: the next page has other members, or both pages name a smaller size.
+ * Undefined if it did not cut the page, or if the answers do not show it. A total alone does not show it, because it may be wrong.
+ */
 function cutTo(page: Answer, next: Answer | undefined): number | undefined {
   const shown = objectOf(page);
   const came = rowsOf(page).length;
-  const total = countOf(shown['total']) ?? 0;
   const size = countOf(shown['pageSize']) ?? MAX_PAGE_SIZE;
   const ids = new Set(rowsOf(page).map(({ globalId }) => idOf(globalId)));
-  const hasMore = came < MAX_PAGE_SIZE && rowsOf(next).some(({ globalId }) => !ids.has(idOf(globalId)));
-  const isCut = hasMore || came < Math.min(total, MAX_PAGE_SIZE) || (size < MAX_PAGE_SIZE && size > came);
-  if (came === 0 || !isCut) return undefined;
+  const others = rowsOf(next);
+  // A platform may repeat its last page, to which somebody has just been added.
+  const hasMore = others.length > 0 && !others.some(({ globalId }) => ids.has(idOf(globalId)));
+  const isNamed = size < MAX_PAGE_SIZE && size > came && countOf(objectOf(next)['pageSize']) === size;
+  if (came === 0 || came >= MAX_PAGE_SIZE || !(hasMore || isNamed)) return undefined;
   return Math.max(size < MAX_PAGE_SIZE ? size : 1, came);
 }

@@ -44,7 +44,10 @@ export function countOf(value: unknown): number | undefined {
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Returns the largest accepted number below `refused`, if 1 is accepted. Undefined if an answer does not tell. */
+/**
+ * Returns the largest accepted number below `refused`, if 1 is accepted. Undefined if an answer does not tell, or if the last two sizes do not
+ * get the same answers again: a platform may have refused a call for another reason than its size.
+ */
 export async function largest(
   refused: number,
   isTaken: (number: number) => Promise<boolean | undefined>,
@@ -57,5 +60,5 @@ export async function largest(
     if (answer) taken = middle;
     else beyond = middle;
   }
-  return taken;
+  return (await isTaken(beyond)) === false && (await isTaken(taken)) === true ? taken : undefined;
 }

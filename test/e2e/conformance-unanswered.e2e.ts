@@ -94,9 +94,8 @@ describe('a read that the platform does not answer', () => {
   it('is no page size: a platform out of order shows none', async () => {
     await sandbox.control('PUT', '/profile', { maxPageSize: 3 });
     await sandbox.fault({ operation: 'listMembers', skip: 3, times: 2, action: { code: '80001' } });
-    const { readings, notAsked } = await conformance.reported(ofHarbour());
-    expect(readings).toMatchObject({ largerPages: 'refuse' });
-    expect(notAsked).toContain('maxPageSize');
+    const { notAsked } = await conformance.reported(ofHarbour());
+    expect(notAsked).toEqual(expect.arrayContaining(['maxPageSize', 'largerPages']));
   });
 });
 
@@ -193,6 +192,36 @@ describe('a code that the profile teaches', () => {
     expect([readings['maxPageSize'], readings['largerPages'], refused, exit]).toEqual([
       ...[undefined, undefined, [], 0],
     ]);
+  });
+});
+
+describe('a refusal that is not about a size', () => {
+  const action = { code: '42901', message: 'too many requests' };
+
+  it.each<[string, object[]]>([
+    ['one call', [{ skip: 1, times: 1 }]],
+    ['every call after the first', [{ skip: 1 }]],
+  ])('is no limit of locks where the platform refuses %s', async (_, rules) => {
+    for (const rule of rules) await sandbox.fault({ operation: 'disableLocks', ...rule, action });
+    const { notAsked } = await conformance.reported(ofHarbour('--write', '--yes'));
+    expect(notAsked).toContain('maxLocksPerCall');
+  });
+
+  it.each<[string, object[]]>([
+    ['the first call', [{ times: 1 }]],
+    ['the first call, and every call after the third', [{ times: 1 }, { skip: 2 }]],
+  ])('is no limit of pages where the platform refuses %s', async (_, rules) => {
+    for (const rule of rules) await sandbox.fault({ operation: 'listMembers', ...rule, action });
+    const { notAsked } = await conformance.reported(ofHarbour());
+    expect(notAsked).toEqual(expect.arrayContaining(['maxPageSize', 'largerPages']));
+  });
+});
+
+describe('a total of members that is too high', () => {
+  it('is no limit of pages', async () => {
+    await sandbox.fault({ operation: 'listMembers', action: { odd: { pointer: '/data/total', value: 7 } } });
+    const { notAsked } = await conformance.reported(ofHarbour());
+    expect(notAsked).toEqual(expect.arrayContaining(['maxPageSize', 'largerPages']));
   });
 });
 
