@@ -1,7 +1,7 @@
 /** Mail addresses, and runs of digits such as telephone numbers and ids. */
 const PERSONAL = /[^\s@<>"']+@[^\s@<>"']+|\d{6,}/g;
 /** Fields whose values are neither names nor ids, so they stay readable. */
-const PLAIN = new Set(['pageNum', 'pageSize', 'size', 'sequence', 'defaultCustomer']);
+const PLAIN = new Set(['pageNum', 'pageSize', 'size', 'sequence', 'defaultCustomer', 'departmentId']);
 
 /** Removes the values of `sent` from the platform's words, because they may be ids and names. Each is replaced by the name of its field. */
 export function impersonal(words: string, sent: object): string {

@@ -5,6 +5,7 @@ import type { AskPage } from '../upstream/member-pages.ts';
 import { operations } from '../upstream/operations.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { MemberPage } from '../upstream/wire/member.ts';
+import { wireLong } from '../upstream/wire/scalars.ts';
 import type { Asked } from './asked.ts';
 import { CannotAsk } from './cannot-ask.ts';
 import { MADE, type Made, tellRefused } from './made.ts';
@@ -18,14 +19,21 @@ const MOBILE = '10000000000';
 /** A member as the list shows it. The gateway's reader of the list skips deleted members, so `deleted` is left out. */
 interface Shown extends Pick<
   MemberDto,
-  'memberGlobalId' | 'userName' | 'name' | 'remark' | 'passwordMobile'
+  'memberGlobalId' | 'userName' | 'name' | 'departmentId' | 'remark' | 'passwordMobile'
 > {
   readonly deleted: null;
   readonly isDeleted: boolean;
 }
 
-/** Adds a member, edits it, adds one more whose account differs in the case of letters, and deletes both. */
-export async function askByMember(asked: Asked, made: Made[]): Promise<void> {
+/**
+ * Adds a member, edits it, adds one more whose account differs in the case of letters, and deletes both. `departmentId` is a department of
+ * the enterprise, if one is known.
+ */
+export async function askByMember(
+  asked: Asked,
+  made: Made[],
+  departmentId: string | undefined,
+): Promise<void> {
   const { platform, findings } = asked;
   if (platform.alias === undefined || findings.unread.includes('member')) return;
   const userName = MADE + randomBytes(4).toString('hex');
@@ -68,22 +76,24 @@ export async function askByMember(asked: Asked, made: Made[]): Promise<void> {
   const suffix = suffixOf((first.userName ?? '').slice(userName.length));
   if (suffix) findings.found('accountSuffix', suffix);
   else findings.contradicted('accountSuffix');
-  await edit(asked, first, { userName, name }, find);
+  await edit(asked, first, { userName, name }, departmentId, find);
   await addInUpperCase(asked, made, first, row);
 }
 
-/** Edits the member, and leaves out the remark and the mobile number. */
+/** Edits the member, and leaves out the remark, the mobile number and the department. */
 async function edit(
   asked: Asked,
   { memberGlobalId, remark }: Shown,
   body: { readonly userName: string; readonly name: string },
+  departmentId: string | undefined,
   find: () => Promise<readonly Shown[]>,
 ): Promise<void> {
   const { findings } = asked;
   const ids = { memberGlobalId };
   const shown = async () => (await find()).find((each) => each.memberGlobalId === memberGlobalId);
-  // The number has an edit of its own, because a platform may refuse a number that no network has.
-  await asked.ask('editMember', { ids, body: { ...body, remark: MADE, passwordMobile: MOBILE } });
+  // These fields have an edit of their own, because a platform may refuse a number that no network has.
+  const fields = { departmentId: wireLong(departmentId), remark: MADE, passwordMobile: MOBILE };
+  await asked.ask('editMember', { ids, body: { ...body, ...fields } });
   const before = await shown();
   const edited = await asked.ask('editMember', { ids, body: { ...body, name: `${body.name}-2` } });
   if (edited.kind !== 'success') return tellRefused(asked, edited);
@@ -92,15 +102,19 @@ async function edit(
   if (then?.name !== `${body.name}-2`)
     return findings.remark('An edit of a member does not show at once in the list of members.');
   if (remark !== MADE) return findings.remark('The list of members does not show the remark of a member.');
-  const mobile = before?.passwordMobile ?? null;
-  const isKept = [then.remark === MADE, ...(mobile === null ? [] : [then.passwordMobile === mobile])];
+  const isKept = [
+    then.remark === MADE,
+    ...(['passwordMobile', 'departmentId'] as const)
+      .filter((name) => (before?.[name] ?? null) !== null)
+      .map((name) => then[name] === before?.[name]),
+  ];
   if (!isKept.includes(true)) findings.found('memberEdit', 'clears');
   else if (isKept.includes(false)) {
     findings.remark('An edit of a member clears some of the fields that it leaves out, and keeps others.');
     findings.contradicted('memberEdit');
   }
-  // Unless the number was seen, it is not known whether an edit would keep it.
-  else if (mobile !== null) findings.found('memberEdit', 'keeps');
+  // Unless every field was seen, it is not known whether an edit would keep it.
+  else if (isKept.length === 3) findings.found('memberEdit', 'keeps');
 }
 
 /** Tells whether an account in capital letters is another member. If it is the same one, the row fails, or names the first member. */

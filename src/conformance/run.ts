@@ -98,7 +98,7 @@ async function ask(argv: string[], log: Log, terminal: Terminal): Promise<number
       // The findings let the gateway's own reader of lists understand this platform.
       upstream.profile.replace({ ...before, readings: findings.after(before.readings) });
       await assertMeant(asked, options.yes, terminal);
-      await askByWriting(asked, options.order, over);
+      await askByWriting(asked, answers, options.order, over);
     }
   } catch (error) {
     const { message } = error as Error;

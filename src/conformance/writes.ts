@@ -2,7 +2,8 @@ import type { Asked } from './asked.ts';
 import { MADE, type Made, tellRefused } from './made.ts';
 import { askByMember } from './made-member.ts';
 import { askByOrder } from './made-order.ts';
-import { MAX_PAGE_SIZE } from './answers.ts';
+import { type Answers, MAX_PAGE_SIZE } from './answers.ts';
+import type { Answer } from './platform.ts';
 import { countOf, idOf, largest, objectOf, rowsOf } from './values.ts';
 
 const MAX_LOCKS = 1_000;
@@ -19,17 +20,28 @@ export async function mayHaveMembersOfItsOwn(asked: Asked): Promise<boolean> {
 }
 
 /** Asks the questions that need a write. Every object is removed again, and the report names those that could not be removed. */
-export async function askByWriting(asked: Asked, withOrder: boolean, over: AbortSignal): Promise<void> {
+export async function askByWriting(
+  asked: Asked,
+  { member }: Answers,
+  withOrder: boolean,
+  over: AbortSignal,
+): Promise<void> {
   const made: Made[] = [];
   try {
     await locks(asked);
     await numbers(asked);
-    if (!over.aborted) await askByMember(asked, made);
+    if (!over.aborted) await askByMember(asked, made, departmentIn(member?.firstPage));
     if (withOrder && !over.aborted) await askByOrder(asked, made);
   } finally {
     for (const { what, remove } of made.toReversed())
       if (!(await remove().catch(() => false))) asked.findings.left.push(what);
   }
+}
+
+/** Returns a department that a member has. */
+function departmentIn(members: Answer | undefined): string | undefined {
+  const ids = rowsOf(members).map(({ departmentId }) => idOf(departmentId) ?? '');
+  return ids.find((id) => /^[1-9]\d{0,18}$/.test(id));
 }
 
 /** Asks with locks that do not exist, so nothing is locked. */

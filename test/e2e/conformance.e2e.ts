@@ -452,18 +452,21 @@ describe('what was made', () => {
     expect((made.body['items'] as object[]).length).toBe(1);
   });
 
-  it('shows no answer where an edit keeps the remark and clears the mobile number', async () => {
-    const isOfSecond = ({ body }: JournalEntry) => /"conformance-[0-9a-f]{8}-3"/.test(JSON.stringify(body));
-    const lists = await callsBefore('listMembers', 'addMembers', isOfSecond);
-    await sandbox.fault({
-      operation: 'listMembers',
-      skip: lists - 1,
-      times: 1,
-      action: { odd: { pointer: '/data/list/0/passwordMobile', value: null } },
-    });
-    const { left, notAsked } = await conformance.reported(ofHarbour('--write', '--yes'));
-    expect([left, notAsked]).toEqual([[], expect.arrayContaining(['memberEdit'])]);
-  });
+  it.each(['passwordMobile', 'departmentId'])(
+    'shows no answer where an edit clears only %s',
+    async (field) => {
+      const isOfSecond = ({ body }: JournalEntry) => /"conformance-[0-9a-f]{8}-3"/.test(JSON.stringify(body));
+      const lists = await callsBefore('listMembers', 'addMembers', isOfSecond);
+      await sandbox.fault({
+        operation: 'listMembers',
+        skip: lists - 1,
+        times: 1,
+        action: { odd: { pointer: `/data/list/0/${field}`, value: null } },
+      });
+      const { left, notAsked } = await conformance.reported(ofHarbour('--write', '--yes'));
+      expect([left, notAsked]).toEqual([[], expect.arrayContaining(['memberEdit'])]);
+    },
+  );
 
   it('shows no answer where the platform keeps the remark and never shows the mobile number', async () => {
     await sandbox.fault({
@@ -475,6 +478,14 @@ describe('what was made', () => {
       expect.arrayContaining(['memberEdit']),
       expect.not.objectContaining({ memberEdit: expect.anything() }),
     ]);
+  });
+
+  it('shows no answer where no member has a department that an edit could keep', async () => {
+    const { employees, ...state } = await sandbox.control<{ employees: object[] }>('GET', '/state');
+    const without = employees.map((each) => ({ ...each, departmentId: null, departmentName: null }));
+    await sandbox.control('PUT', '/state', { ...state, employees: without });
+    const { notAsked } = await conformance.reported(ofHarbour('--write', '--yes'));
+    expect(notAsked).toContain('memberEdit');
   });
 
   it('is listed after its removal where only a search leaves it out', async () => {
