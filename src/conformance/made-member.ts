@@ -8,7 +8,7 @@ import type { MemberPage } from '../upstream/wire/member.ts';
 import { wireLong } from '../upstream/wire/scalars.ts';
 import type { Asked } from './asked.ts';
 import { CannotAsk } from './cannot-ask.ts';
-import { MADE, type Made, tellRefused } from './made.ts';
+import { MADE, type Made, tellRefused, twice } from './made.ts';
 import { suffixOf } from './member-questions.ts';
 import type { Answer } from './platform.ts';
 import { idOf, itemsOf, objectOf } from './values.ts';
@@ -42,6 +42,8 @@ export async function askByMember(
   /** The id from the answer to the call that adds the member. */
   let given: string | undefined;
   let first: Shown | undefined;
+  /** True once the whole list, and not only a search, has shown the member. */
+  let wasListed = false;
   /** True once the platform has refused the member. A member whose add has an open outcome may still appear. */
   let isRefused = false;
   // The member is noted before the call, because the answer may be lost.
@@ -58,11 +60,15 @@ export async function askByMember(
         findings.found('deletedTwice', again.kind === 'success' ? 'success' : 'code');
       const isIt = (each: Shown) => each.memberGlobalId === memberGlobalId;
       // A platform may leave deleted members out of a search, and show them in the list.
-      const shown = (await find()).find(isIt) ?? (await searched(asked, userName)).find(isIt);
+      let shown = (await find()).find(isIt);
+      const isLeftOut = async () => (shown ??= (await searched(asked, userName)).find(isIt)) === undefined;
+      if (await twice(isLeftOut)) {
+        if (wasListed && findings.readings.deletedMembers !== 'listed')
+          findings.found('deletedMembers', 'left-out');
+        return true;
+      }
       if (shown?.isDeleted) findings.found('deletedMembers', 'listed');
-      else if (!shown && first && findings.readings.deletedMembers !== 'listed')
-        findings.found('deletedMembers', 'left-out');
-      return !shown || shown.isDeleted;
+      return shown?.isDeleted === true;
     },
   });
   const row = { userName, name, password: newPassword(), remark: MADE };
@@ -76,6 +82,7 @@ export async function askByMember(
   const suffix = suffixOf((first.userName ?? '').slice(userName.length));
   if (suffix) findings.found('accountSuffix', suffix);
   else findings.contradicted('accountSuffix');
+  wasListed = (await searched(asked, userName)).some((each) => each.memberGlobalId === first?.memberGlobalId);
   await edit(asked, first, { userName, name }, departmentId, find);
   await addInUpperCase(asked, made, first, row);
 }

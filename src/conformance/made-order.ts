@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { LicenseType } from '../upstream/wire/words.ts';
 import type { Asked } from './asked.ts';
 import { CannotAsk } from './cannot-ask.ts';
-import { MADE, type Made, tellRefused } from './made.ts';
+import { MADE, type Made, tellRefused, twice } from './made.ts';
 import type { Answer } from './platform.ts';
 import { idOf, itemsOf, objectOf, type Row, rowsOf } from './values.ts';
 
@@ -67,8 +67,18 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
     if (!only) return isRefused;
     const assetNos = [idOf(only['assetNum'])];
     // A platform may keep the asset when nothing is left on it.
-    const isThere = async () => (await assetsOf(asked)).some(({ id }) => idOf(id) === idOf(only['id']));
-    const isEmpty = async () => !(await isThere()) || (await contentsFrom(asked, only, number)).length === 0;
+    /** Undefined if the list lacks an earlier asset too, so that it may not have come whole. */
+    const isGone = async () => {
+      const ids = new Set((await assetsOf(asked)).map(({ id }) => idOf(id)));
+      if (ids.has(idOf(only['id']))) return false;
+      return known.isSubsetOf(ids) || undefined;
+    };
+    const isEmpty = async () => {
+      const gone = await isGone();
+      if (gone !== false) return gone;
+      const contents = await contentsOf(asked, only, true);
+      return contents?.every((each) => each['channelOrderId'] !== number);
+    };
     const srcLicenseOrderId = idOf((await contentsFrom(asked, only, number))[0]?.['licenseOrderId']);
     if (others.length > 0 || assetNos[0] === undefined || srcLicenseOrderId === undefined) return false;
     if (merchandise) {
@@ -77,18 +87,18 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
         { orderType: 'delete_product', srcLicenseOrderId, assets: [alone] },
         `${number}-package`,
       );
+      const isTaken = taken.kind === 'success' && (await twice(isEmpty));
       if (taken.kind === 'refused') findings.found('packagesInDeletion', 'refused');
-      else if (taken.kind === 'success' && !(await isEmpty())) findings.contradicted('packagesInDeletion');
-      else if (taken.kind === 'success') {
+      else if (isTaken) {
         findings.found('packagesInDeletion', 'taken');
         noteDeletion(taken);
-      }
+      } else if (taken.kind === 'success' && isTaken === false) findings.contradicted('packagesInDeletion');
     }
-    if (await isThere()) {
+    if (!(await isGone())) {
       const removal = { orderType: 'delete_asset', srcLicenseOrderId, assets: [{ assetNos }] };
       noteDeletion(await place(removal, `${number}-removal`));
     }
-    return !(await isThere());
+    return (await isGone()) === true;
   };
   // The order is noted before the call, because the answer may be lost.
   made.push({ what: `the order ${number} of channel ${channelCode}`, remove });
@@ -115,15 +125,19 @@ async function assetsOf(asked: Asked): Promise<readonly Row[]> {
   return rowsOf(answer);
 }
 
-/** Returns the products and packages on an asset, including those in the outer packages. Undefined if no list of them arrived. */
-async function contentsOf(asked: Asked, asset: Row): Promise<readonly Row[] | undefined> {
+/**
+ * Returns the products and packages on an asset, including those in the outer packages. Undefined if neither list of them arrived, or with
+ * `isWhole` if one did not.
+ */
+async function contentsOf(asked: Asked, asset: Row, isWhole = false): Promise<readonly Row[] | undefined> {
   const assetId = idOf(asset['id']);
   if (assetId === undefined) return undefined;
   const answer = await asked.ask('listAssetProducts', { ids: { assetId } });
   const { productInstanceList, children } = objectOf(answer);
   const nullIsEmpty = asked.findings.readings.emptyLists === 'null';
   const came = (list: unknown) => Array.isArray(list) || (nullIsEmpty && list === null);
-  if (!came(productInstanceList) && !came(children)) return undefined;
+  const lists = [productInstanceList, children];
+  if (!(isWhole ? lists.every(came) : lists.some(came))) return undefined;
   const packages = itemsOf(children);
   const inside = packages.flatMap((each) => itemsOf(each['productInstanceList']));
   return [...itemsOf(productInstanceList), ...packages, ...inside];

@@ -488,14 +488,17 @@ describe('what was made', () => {
     expect(notAsked).toContain('memberEdit');
   });
 
-  it('is listed after its removal where only a search leaves it out', async () => {
+  it.each([
+    ['a search', 1],
+    ['a search and one list', 2],
+  ])('is listed after its removal where only %s leaves it out', async (_, times) => {
     await sandbox.control('PUT', '/profile', { deletedMembers: 'listed' });
     let deletions = 0;
     // The second member is deleted first.
     const lists = await callsBefore('listMembers', 'deleteMember', () => ++deletions === 2);
     await sandbox.control('PUT', '/profile', { deletedMembers: 'listed' });
     const none = { list: [], total: 0, isLastPage: true, pageNum: 1, pageSize: 200 };
-    await sandbox.fault({ operation: 'listMembers', skip: lists, times: 1, action: envelope(none) });
+    await sandbox.fault({ operation: 'listMembers', skip: lists, times, action: envelope(none) });
     const { left, readings } = await conformance.reported(ofHarbour('--write', '--yes'));
     expect([left, readings['deletedMembers']]).toEqual([[], 'listed']);
   });
@@ -526,16 +529,32 @@ describe('what was made', () => {
     expect(await sandbox.journal('batchOrder')).toEqual([]);
   });
 
-  it('is removed though the platform keeps an asset whose package is gone', async () => {
-    const before = await live();
-    const isOfPackage = ({ body }: { body: unknown }) => JSON.stringify(body).includes('"delete_product"');
-    const reads = await callsBefore('listAssetProducts', 'batchOrder', isOfPackage);
-    const data = [{ sequence: 1, licenseOrderId: 'lic-x', customerId: 'cus-harbour-default' }];
-    await sandbox.fault({
+  const isOfPackage = ({ body }: { body: unknown }) => JSON.stringify(body).includes('"delete_product"');
+  /** The platform takes the deletion of a package, and does nothing. */
+  const passOverPackages = () =>
+    sandbox.fault({
       operation: 'batchOrder',
       match: { body: { orderList: [{ orderType: 'delete_product' }] } },
-      action: envelope(data),
+      action: envelope([{ sequence: 1, licenseOrderId: 'lic-x', customerId: 'cus-harbour-default' }]),
     });
+
+  it.each<[string, object]>([
+    ['does not have its asset once', { odd: { pointer: '/data/10' } }],
+    ['does not have any asset once', envelope([])],
+  ])('shows no answer where a list %s after the deletion of its package', async (_, action) => {
+    const before = await live();
+    const lists = await callsBefore('listAssets', 'batchOrder', isOfPackage);
+    await passOverPackages();
+    await sandbox.fault({ operation: 'listAssets', skip: lists, times: 1, action });
+    const { left, notAsked } = await conformance.reported(ofHarbour(...WRITES));
+    expect([left, notAsked]).toEqual([[], expect.arrayContaining(['packagesInDeletion'])]);
+    expect(await live()).toEqual(before);
+  });
+
+  it('is removed though the platform keeps an asset whose package is gone', async () => {
+    const before = await live();
+    const reads = await callsBefore('listAssetProducts', 'batchOrder', isOfPackage);
+    await passOverPackages();
     await sandbox.fault({
       operation: 'listAssetProducts',
       skip: reads,
