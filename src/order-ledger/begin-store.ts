@@ -3,6 +3,7 @@ import { type Rows, rowsAs } from '../database/engine.ts';
 import { CONFIRMED } from '../database/identity.ts';
 import { type Columns, columnNames, fields, rows, sql } from '../database/sql.ts';
 import { locked, type Decision, raise, type Step } from '../database/step.ts';
+import { isGranted } from '../request/call-context.ts';
 import { addTasks, type NewTask } from '../tasks/task-store.ts';
 import { BeginLimits, bytesOf, countedBytes, type NewRow } from './begin-limits.ts';
 import { eventWrites, type NewEvent } from '../events/log/event-store.ts';
@@ -15,7 +16,14 @@ import {
   updatedRows,
   wanted,
 } from './named-row-store.ts';
-import { countWrites, groupOf, groupWrites, type OrderCount, type Place } from './order-counts-store.ts';
+import {
+  countWrites,
+  enterpriseIn,
+  groupOf,
+  groupWrites,
+  type OrderCount,
+  type Place,
+} from './order-counts-store.ts';
 import { SCHEDULE } from './search-store.ts';
 import { countersOf, dayOf, type Use, usesOf, useWrites } from '../budgets/state/use-store.ts';
 import { MAINTENANCE, WINDOW } from '../maintenance/state/window-store.ts';
@@ -223,14 +231,13 @@ export function givesWay(state: State, same: boolean): boolean {
   return released.includes(state) || (state === 'rejected' && !same);
 }
 
-/** Returns whether a write may replace that record: one of its caller, or one about the same enterprises. Another's record stays. */
+/** Returns whether a write may replace that record: one of its caller, or one that its caller may see. Another's record stays. */
 export function mayReplace(
   { state, fingerprint, caller, enterpriseGroup }: WriteRow,
-  { fingerprints, details }: Pick<Begin, 'fingerprints' | 'details'>,
+  { fingerprints, details, granted = new Set() }: Pick<Begin, 'fingerprints' | 'details' | 'granted'>,
 ): boolean {
-  const enterprises = details.order ? enterprisesOf(details.order) : [''];
-  const isAboutSame = !enterprises.includes('') && enterpriseGroup === groupOf(enterprises);
-  return (caller === details.caller || isAboutSame) && givesWay(state, fingerprints.includes(fingerprint));
+  const isSeen = enterpriseGroup !== null && isGranted(granted, enterpriseIn(enterpriseGroup));
+  return (caller === details.caller || isSeen) && givesWay(state, fingerprints.includes(fingerprint));
 }
 
 function stateOf({ notBefore }: Begin): State {

@@ -94,10 +94,10 @@ export class OrderLedger {
    * Resolves to true if the order would get the record of an earlier request with the same payload, so that nothing would be sent. Throws the
    * problem that the order would get.
    */
-  async isRepeat({ caller, order, payloadText }: OrderWrite): Promise<boolean> {
+  async isRepeat({ caller, order, ...write }: OrderWrite): Promise<boolean> {
     const name = orderName(order.channelCode, order.channelOrderId);
     const details: Details = { caller, order: { ...order, items: [], reason: null } };
-    const record = await this.recorder.known({ name, payloadText, details });
+    const record = await this.recorder.known({ ...write, name, details });
     if (!record) return false;
     if (!SHOWN.has(record.state)) throw problemFor(record);
     return true;

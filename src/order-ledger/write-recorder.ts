@@ -120,12 +120,14 @@ export class WriteRecorder implements OnApplicationShutdown {
   async known({
     payloadText,
     ...write
-  }: Pick<NewWrite, 'name' | 'payloadText' | 'details'>): Promise<LedgerRecord | undefined> {
+  }: Pick<NewWrite, 'name' | 'payloadText' | 'details' | 'granted'>): Promise<LedgerRecord | undefined> {
     const known = await this.#known({ ...write, fingerprints: this.#fingerprintsOf(payloadText) });
     return known && repeated(known);
   }
 
-  async #known(write: Pick<Begin, 'name' | 'fingerprints' | 'details'>): Promise<Known | undefined> {
+  async #known(
+    write: Pick<Begin, 'name' | 'fingerprints' | 'details' | 'granted'>,
+  ): Promise<Known | undefined> {
     const known = await this.store.known(write);
     return known && mayBeOver(known.record) ? undefined : known;
   }

@@ -11,6 +11,8 @@ export interface Begin {
   /** After this time the owner must not send any more. */
   readonly leaseMs: number;
   readonly details: Details;
+  /** The enterprises whose orders the caller may see. It may use the number of such an order again, once that has ended without effect. */
+  readonly granted?: ReadonlySet<string>;
   /** The name of the write's `Idempotency-Key`, where it has one. */
   readonly alias?: string;
   /** What an order takes from its caller's budgets, all or nothing. It is given back where the order is provably not placed. */

@@ -168,6 +168,7 @@ export class LicenseOrderService {
     const search = isMarked ? await this.effects.marked(order, sought) : sought;
     const write: OrderWrite = {
       caller: call.caller.name,
+      granted: call.caller.grants.enterprises,
       order: { channelCode, channelOrderId, syncMode, ordered: orderedItems(order), search, notBefore },
       payloadText: this.#payloadText(order, bodyText),
       idempotencyKey,

@@ -280,7 +280,10 @@ it.each(['rejected', 'not_sent', 'cancelled'])(
     const before = await read();
     expect(before.body).toMatchObject({ state });
     for (const to of ['/dry-run', ''])
-      expect((await place(other, {}, to)).body).toMatchObject({ status: 422, code: 'idempotency-key-reused' });
+      expect((await place(other, {}, to)).body).toMatchObject({
+        status: 422,
+        code: 'idempotency-key-reused',
+      });
     expect(await read()).toEqual(before);
     expect((await place(own, { syncMode: 'async' })).status).toBe(202);
   },
