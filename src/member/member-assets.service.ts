@@ -4,11 +4,10 @@ import { taggedWith } from '../operation/response.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import type { CallContext } from '../request/call-context.ts';
 import { ifShown } from '../upstream/if-shown.ts';
-import type { OperationName } from '../upstream/operations.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { nothing } from '../upstream/wire/reader.ts';
-import { type CameList, notWhole, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
+import { filterable, notWhole, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
 import { toAssetProducts } from './asset-products.mapper.ts';
 import type { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
 import type {
@@ -26,7 +25,6 @@ import {
   type CameLentLocks,
   FREE_FIELDS,
   isFree,
-  type LockField,
   type NumberField,
   toAssetNums,
   toLentLocks,
@@ -34,10 +32,10 @@ import {
 
 /** The fields by which each filter decides. */
 const LOCK_FILTERS = {
-  memberGlobalId: ['cloudAccountGlobalId'],
-  lent: ['borrowedFlag'],
+  memberGlobalId: ['assetNum', 'cloudAccountGlobalId'],
+  lent: ['assetNum', 'borrowedFlag'],
 } as const;
-const NUMBER_FILTERS = { ...LOCK_FILTERS, free: FREE_FIELDS, online: ['onlineFlag'] } as const;
+const NUMBER_FILTERS = { ...LOCK_FILTERS, free: FREE_FIELDS, online: ['assetNum', 'onlineFlag'] } as const;
 
 @Injectable()
 export class MemberAssetsService {
@@ -52,11 +50,10 @@ export class MemberAssetsService {
     enterpriseGlobalId: string,
     wanted: ListAssetNumsQuery,
   ): Promise<AssetNumPageDto> {
-    // A missing owner must not mark a number as free, or hide it from the member who has it.
-    const fields = fieldsOf<NumberField>(NUMBER_FILTERS, wanted);
     const list = await this.#assetNums(call, enterpriseGlobalId);
     const { free, online } = wanted;
-    const shown = shownFrom('listAssetNums', list, fields).filter(
+    // A missing owner must not mark a number as free, or hide it from the member who has it.
+    const shown = filterable('listAssetNums', list, NUMBER_FILTERS, wanted).filter(
       (each) =>
         isWanted(each, wanted) &&
         (free === undefined || free === isFree(each)) &&
@@ -70,9 +67,8 @@ export class MemberAssetsService {
     enterpriseGlobalId: string,
     wanted: ListLentLocksQuery,
   ): Promise<LentLockPageDto> {
-    const fields = fieldsOf<LockField>(LOCK_FILTERS, wanted);
     const list = await this.#lentLocks(call, enterpriseGlobalId);
-    const locks = shownFrom('listLentLocks', list, fields);
+    const locks = filterable('listLentLocks', list, LOCK_FILTERS, wanted);
     return pageOf(
       locks.filter((lock) => isWanted(lock, wanted)),
       wanted,
@@ -163,25 +159,6 @@ export class MemberAssetsService {
 export function pageOfMember(own: readonly AssetNumDto[], wanted: PageQuery): AssetNumPageDto {
   const page = pageOf(own, wanted);
   return page.items.length === own.length ? page : taggedWith(page, own);
-}
-
-/** Returns the fields by which the filters of a request decide. */
-function fieldsOf<Field extends string>(
-  filters: Readonly<Record<string, readonly Field[]>>,
-  wanted: object,
-): readonly Field[] {
-  return Object.entries(wanted).flatMap(([name, value]) =>
-    value === undefined ? [] : (filters[name] ?? []),
-  );
-}
-
-/** Returns the items of a list. If filters decide by `fields`, the list has to be whole for them. */
-function shownFrom<T, Field extends string>(
-  operation: OperationName,
-  list: CameList<T, Field | 'assetNum'>,
-  fields: readonly Field[],
-): readonly T[] {
-  return fields.length === 0 ? list.items : wholeOf(operation, list, ['assetNum', ...fields]);
 }
 
 /** True if the number or lock passes the filters that both lists have. */

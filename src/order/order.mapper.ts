@@ -58,8 +58,12 @@ export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNot
 }
 
 /** The fields by which code decides from the list of assets, in addition to their ids. */
-const DECIDING = ['assetNum', 'customerId', 'licenseType', 'locked'] as const;
+const DECIDING = [
+  ...(['assetNum', 'customerId', 'licenseType', 'locked'] as const),
+  ...(['assignStatus', 'limitEndTime', 'borrowedUsbKey', 'assetExtends'] as const),
+] as const;
 export type DecidingField = (typeof DECIDING)[number];
+export type CameAssets = CameList<AssetDto, DecidingField>;
 
 /** All assets of an enterprise as they came. */
 export function toCameAssets(
@@ -67,7 +71,7 @@ export function toCameAssets(
   unit: TimestampUnit,
   nullIsEmpty: boolean,
   notes?: ContractNotes,
-): CameList<AssetDto, DecidingField> {
+): CameAssets {
   const deciding = { fields: DECIDING, nullIsEmpty };
   return readDeciding(assetShape, data, deciding, (wire) => readAsset(wire, unit), notes);
 }
@@ -87,12 +91,16 @@ function readAsset(wire: Reader<AssetField>, unit: TimestampUnit): AssetDto {
     updatedAt: wire.time('updateTime', unit),
     startsAt: wire.time('limitStartTime', unit),
     endsAt: wire.time('limitEndTime', unit),
-    assignment: wire.object('assignStatus', assignmentShape, (assignment) => ({
-      status: assignment.text('assignStatus'),
-      memberGlobalId: assignment.id('assignMemberId'),
-      createdAt: assignment.timeText('createTime', unit),
-      updatedAt: assignment.timeText('updateTime', unit),
-    })),
+    assignment: wire.object('assignStatus', assignmentShape, (assignment) => {
+      const memberGlobalId = assignment.id('assignMemberId');
+      if (!assignment.came('assignMemberId')) wire.lacksPartOf('assignStatus');
+      return {
+        status: assignment.text('assignStatus'),
+        memberGlobalId,
+        createdAt: assignment.timeText('createTime', unit),
+        updatedAt: assignment.timeText('updateTime', unit),
+      };
+    }),
     assetLimits: wire.opaque('assetLimits'),
     extensions: wire.list('assetExtends', extensionShape, (extension) => ({
       code: extension.text('extendCode'),

@@ -9,7 +9,7 @@ import { asProblem } from '../upstream/problems/as-problem.ts';
 import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
-import { type CameList, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
+import { filterable, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
 import { licenseTypes } from '../upstream/wire/words.ts';
 import { pageOf } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -26,9 +26,9 @@ import type {
 import type { CreateEnterpriseDto, EnterpriseDto } from './dto/enterprise.dto.ts';
 import type { LockResultsDto, LocksDto, ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/lock.dto.ts';
 import {
+  type CameAssets,
   type DecidingField,
   lockResultsOf,
-  toAssets,
   toCameAssets,
   toCustomer,
   toCustomers,
@@ -39,6 +39,16 @@ import {
 
 /** The known licence types of assets that are no locks. */
 const NO_LOCKS: ReadonlySet<string> = new Set(licenseTypes.words.filter((type) => !type.endsWith('usbkey')));
+
+/** The fields by which each filter of the list of assets decides. */
+const FILTERS: Readonly<Record<string, readonly DecidingField[]>> = {
+  extendCode: ['assetExtends'],
+  licenseType: ['licenseType'],
+  assetNum: ['assetNum'],
+  memberGlobalId: ['assignStatus'],
+  lentLock: ['borrowedUsbKey'],
+  endsBefore: ['limitEndTime'],
+};
 
 /** The operations of the order module except orders: each maps the request, calls the platform and maps the response. */
 @Injectable()
@@ -84,8 +94,12 @@ export class OrderService {
   }
 
   /** Returns all assets of an enterprise for display. All operations share one cached list. `fresh` bypasses the cache. */
-  allAssets(call: CallContext, enterpriseGlobalId: string, fresh?: boolean): Promise<readonly AssetDto[]> {
-    return this.cache.read(this.#assetList(enterpriseGlobalId), call, fresh);
+  async allAssets(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    fresh?: boolean,
+  ): Promise<readonly AssetDto[]> {
+    return (await this.cache.read(this.#assetList(enterpriseGlobalId), call, fresh)).items;
   }
 
   /** Returns all assets of an enterprise as they are now, for a decision by their ids and `fields`. */
@@ -94,14 +108,8 @@ export class OrderService {
     enterpriseGlobalId: string,
     fields: readonly DecidingField[] = [],
   ): Promise<WholeList<AssetDto>> {
-    const source: Source<CameList<AssetDto, DecidingField>> = {
-      operation: 'listAssets',
-      result: 'wholeAssets',
-      ids: { enterpriseGlobalId },
-      decode: (data, notes) =>
-        toCameAssets(data, this.config.timestampUnit, this.readings.nullIsEmpty, notes),
-    };
-    return wholeOf('listAssets', await this.cache.read(source, call, true), fields);
+    const list = await this.cache.read(this.#assetList(enterpriseGlobalId), call, true);
+    return wholeOf('listAssets', list, fields);
   }
 
   async listAssets(
@@ -109,17 +117,20 @@ export class OrderService {
     enterpriseGlobalId: string,
     wanted: ListAssetsQuery,
   ): Promise<AssetPageDto> {
-    const { extendCode } = wanted;
+    const { extendCode, ...filters } = wanted;
     const source = this.#assetList(enterpriseGlobalId, extendCode);
-    const all = await this.cache
+    const none = nothingIfUnknown(this.upstream, call, enterpriseGlobalId);
+    const list = await this.cache
       .read(source, call)
-      .catch(nothingIfUnknown(this.upstream, call, enterpriseGlobalId));
+      .catch(async (error): Promise<CameAssets> => ({ items: await none(error), came: true, lacking: [] }));
     // The platform is known to list assets without the property too.
     const isUnfiltered = ['properties', 'nothing'].includes(this.readings.of('extendCode') ?? '');
-    const hasCode = ({ extensions }: AssetDto) => extensions.some(({ code }) => code === extendCode);
-    const assets = extendCode !== undefined && isUnfiltered ? all.filter(hasCode) : all;
+    const sought = isUnfiltered ? extendCode : undefined;
+    const assets = filterable('listAssets', list, FILTERS, { ...filters, extendCode: sought });
+    const hasCode = ({ extensions }: AssetDto) =>
+      sought === undefined || extensions.some(({ code }) => code === sought);
     return pageOf(
-      assets.filter((asset) => isWanted(asset, wanted)),
+      assets.filter((asset) => hasCode(asset) && isWanted(asset, wanted)),
       wanted,
     );
   }
@@ -136,12 +147,14 @@ export class OrderService {
     return asset;
   }
 
-  #assetList(enterpriseGlobalId: string, extendCode?: string): Source<readonly AssetDto[]> {
+  #assetList(enterpriseGlobalId: string, extendCode?: string): Source<CameAssets> {
     return {
       operation: 'listAssets',
+      result: 'cameAssets',
       ids: { enterpriseGlobalId },
       query: { extendCode },
-      decode: (data, notes) => toAssets(data, this.config.timestampUnit, notes),
+      decode: (data, notes) =>
+        toCameAssets(data, this.config.timestampUnit, this.readings.nullIsEmpty, notes),
     };
   }
 

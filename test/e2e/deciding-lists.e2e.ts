@@ -166,6 +166,55 @@ describe('lent locks', () => {
   });
 });
 
+describe('the assets of an enterprise', () => {
+  const path = `${HARBOUR}/assets`;
+  const row = {
+    ...{ id: 'ast-1001', assetNum: '8000001001', licenseType: 'cloud_account', customerId: 'cus-1' },
+    ...{
+      limitEndTime: null,
+      assignStatus: { assignMemberId: null },
+      borrowedUsbKey: false,
+      assetExtends: [],
+    },
+  };
+  const FILTERS = {
+    assetNum: 'assetNum=8000001001',
+    licenseType: 'licenseType=cloud_account',
+    member: 'memberGlobalId=mem-harbour-anna',
+    lent: 'lentLock=true',
+    ends: 'endsBefore=2030-01-01T00:00:00Z',
+  };
+
+  it.each<[string, object, readonly (keyof typeof FILTERS)[]]>([
+    ['no number', { assetNum: undefined }, ['assetNum']],
+    ['no licence type', { licenseType: undefined }, ['licenseType']],
+    ['no assignment', { assignStatus: undefined }, ['member']],
+    ['an assignment without its member', { assignStatus: { id: 'ast-1001' } }, ['member']],
+    ['an assignment that is a text', { assignStatus: 'assigned' }, ['member']],
+    ['no flag', { borrowedUsbKey: undefined }, ['lent']],
+    ['a flag that says nothing', { borrowedUsbKey: 'lent' }, ['lent']],
+    ['no end', { limitEndTime: undefined }, ['ends']],
+    ['an end of another form', { limitEndTime: '2026-05-01' }, ['ends']],
+    ['null for what an asset may lack', { limitEndTime: null, assignStatus: null }, []],
+  ])('with %s are shown, and filtered only by what each of them says', async (_, said, undecided) => {
+    await lists('listAssets', [{ ...row, ...said }]);
+    expect(await gateway.get(path)).toMatchObject({ status: 200, body: { total: 1 } });
+    for (const [name, filter] of Object.entries(FILTERS)) {
+      const isUndecided = undecided.some((each) => each === name);
+      const { status, body } = await gateway.get(`${path}?${filter}`);
+      expect([filter, status]).toEqual([filter, isUndecided ? 502 : 200]);
+      if (isUndecided) expect(body).toMatchObject(ofList('listAssets'));
+    }
+  });
+
+  it('are filtered by a property of theirs only where each shows its properties', async () => {
+    await know({ extendCode: 'nothing' });
+    await lists('listAssets', [{ ...row, assetExtends: undefined }]);
+    expect(await gateway.get(`${path}?extendCode=site`)).toMatchObject({ status: 502, body: VIOLATION });
+    await know({});
+  });
+});
+
 describe('a list of members with a row that has no id', () => {
   const rows = (...list: object[]) =>
     lists('listMembers', {

@@ -202,6 +202,11 @@ export class Reader<Name extends string> implements Location {
     return this.#unreadable?.has(name) === true;
   }
 
+  /** Says that the field came in a form that cannot decide, because a part of it is missing. */
+  lacksPartOf(name: Name): void {
+    (this.#unreadable ??= new Set()).add(name);
+  }
+
   /** True if a list arrived, and the `read` items that could be read are all of them. `nullable` means that null is an empty list. */
   isWhole(name: Name, read: number, nullable: boolean): boolean {
     const value = this.#fields[name];

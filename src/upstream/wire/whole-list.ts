@@ -61,6 +61,22 @@ export function wholeOf<T, Field extends string>(
   return list.items as WholeList<T>;
 }
 
+/** For each filter of a request the fields by which it decides. */
+type Filters<Field extends string> = Readonly<Record<string, readonly Field[]>>;
+
+/** Returns the items, to which the caller applies its filters. Throws a problem if the list must not decide by the filters that are `wanted`. */
+export function filterable<T, Field extends string>(
+  operation: OperationName,
+  list: CameList<T, Field>,
+  filters: Filters<NoInfer<Field>>,
+  wanted: object,
+): readonly T[] {
+  const fields = Object.entries(wanted).flatMap(([name, value]) =>
+    value === undefined ? [] : (filters[name] ?? []),
+  );
+  return fields.length === 0 ? list.items : wholeOf(operation, list, fields);
+}
+
 /** Returns the problem of a list that must not decide. */
 export function notWhole(operation: OperationName): ProblemException {
   return violation(
