@@ -213,7 +213,7 @@ export const readings = {
     question: "Which assets are in the order module's list of an enterprise?",
     values: ['all', 'virtual'],
     gateway:
-      'also looks in the member center before a number counts as missing; a dry run shows a lock outside of the list as unreadable, unless the list is known to have all',
+      'also looks in the member center before an asset, its order or its number counts as missing, unless the list is known to have all; a dry run shows a lock outside of the list as unreadable',
     asked: 'reads',
   },
   usersSee: {

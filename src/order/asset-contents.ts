@@ -43,7 +43,7 @@ export class AssetContents {
   async read(
     call: CallContext,
     enterpriseGlobalId: string,
-    assets: readonly AssetDto[],
+    assets: readonly Pick<AssetDto, 'assetId'>[],
     { fresh, until = performance.now() + READ_MS, known }: Partial<ReadTerms> = {},
   ): Promise<readonly ReadContent[]> {
     const ids = assets.map(({ assetId }) => assetId);

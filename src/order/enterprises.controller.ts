@@ -1,5 +1,5 @@
 import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiExtension, ApiTags } from '@nestjs/swagger';
 import { Call } from '../request/request-stages.ts';
 import { EnterprisePath } from '../operation/enterprise-path.dto.ts';
 import { Operation } from '../operation/operation.decorator.ts';
@@ -119,6 +119,8 @@ export class EnterprisesController {
   @Operation({
     id: 'getAsset',
     summary: 'One asset of an enterprise',
+    description:
+      'A platform may list locks in its member center only. Of such an asset only the id, the number and the member are known.',
     effect: 'read',
     scope: 'orders:read',
     upstream: 'listAssets',
@@ -126,6 +128,7 @@ export class EnterprisesController {
     success: [{ status: 200, description: 'The asset', type: AssetDto }],
   })
   @Get('enterprises/:enterpriseGlobalId/assets/:assetId')
+  @ApiExtension('x-upstream-also', ['listAssetNums'])
   getAsset(@Call() call: CallContext, @Param() asset: SoughtAssetPath): Promise<AssetDto> {
     return this.orders.getAsset(call, asset);
   }

@@ -132,7 +132,7 @@ export class LicenseOrdersController {
     success: [{ status: 200, description: 'One page; beyond the last it is empty', type: OrderAssetPageDto }],
   })
   @Get(':channelCode/:channelOrderId/assets')
-  @ApiExtension('x-upstream-also', ['listAssets', 'queryCustomers'])
+  @ApiExtension('x-upstream-also', ['listAssets', 'listAssetNums', 'queryCustomers'])
   getOrderAssets(
     @Call() call: CallContext,
     @Param() order: OrderPath,

@@ -8,6 +8,7 @@ import { PlatformSearch } from '../upstream/platform-search.ts';
 import { violation } from '../upstream/problems/violation.ts';
 import { type AssetContent, type Instance, isFrom } from '../upstream/wire/instances.ts';
 import { AssetContents } from './asset-contents.ts';
+import type { AssetDto } from './dto/asset.dto.ts';
 import type { OrderAssetDto, OrderAssetPageDto } from './dto/order-assets.dto.ts';
 import type { OrderPath } from './dto/order-record.dto.ts';
 import { OrderRecordsService } from './order-records.service.ts';
@@ -18,6 +19,8 @@ const NOT_SHOWN =
 
 const NO_ENTERPRISE =
   'An item of the order names no enterprise, and the platform does not show that of its customer, so the gateway cannot tell what the order made.';
+
+type ListedAsset = Pick<AssetDto, 'assetId' | 'assetNum'>;
 
 /** The items of an order for one enterprise. */
 interface SoughtItems {
@@ -62,9 +65,21 @@ export class OrderAssetsService {
    * `hidden` is what came where the platform does not show what on an asset of its list is of the order. A list of the cache may have an asset
    * that is gone.
    */
-  async #shown(call: CallContext, enterpriseGlobalId: string, order: OrderDetails, fresh?: boolean) {
-    const assets = await this.orders.allAssets(call, enterpriseGlobalId, fresh);
-    const contents = await this.contents.read(call, enterpriseGlobalId, assets);
+  async #shown(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    { order, items }: SoughtItems,
+    fresh?: boolean,
+  ) {
+    const assets: ListedAsset[] = [...(await this.orders.allAssets(call, enterpriseGlobalId, fresh))];
+    const contents = [...(await this.contents.read(call, enterpriseGlobalId, assets))];
+    if (!isAllOn(contents, order, items)) {
+      const seen = new Set(assets.map(({ assetId }) => assetId));
+      const numbered = await this.orders.numberedAssets(call, enterpriseGlobalId, fresh);
+      const others = numbered.filter(({ assetId }) => !seen.has(assetId));
+      assets.push(...others);
+      contents.push(...(await this.contents.read(call, enterpriseGlobalId, others)));
+    }
     const isHidden = ({ isShown, instances }: AssetContent) =>
       !isShown || instances.some((one) => mayBeOf(order, one));
     return { assets, contents, hidden: contents.find(isHidden) };
@@ -73,16 +88,17 @@ export class OrderAssetsService {
   async #assetsIn(
     call: CallContext,
     enterpriseGlobalId: string,
-    { order, items, sent }: SoughtItems,
+    sought: SoughtItems,
   ): Promise<OrderAssetDto[]> {
+    const { order, items, sent } = sought;
     // The platform may make one licence order of several items.
     const known = Map.groupBy(order.items, ({ licenseOrderId }) => licenseOrderId);
     const placed = new Set(order.items.map(({ sequence }) => sequence));
     const here = new Set(items.map(({ sequence }) => sequence));
     const open = [...here.difference(placed)];
     const onlyOpen = open.length === 1 ? open[0] : undefined;
-    let shown = await this.#shown(call, enterpriseGlobalId, order);
-    if (shown.hidden) shown = await this.#shown(call, enterpriseGlobalId, order, true);
+    let shown = await this.#shown(call, enterpriseGlobalId, sought);
+    if (shown.hidden) shown = await this.#shown(call, enterpriseGlobalId, sought, true);
     if (shown.hidden)
       throw violation(NOT_SHOWN, shown.hidden.refusal ?? { operation: 'listAssetProducts', status: 200 });
     const { assets, contents } = shown;
@@ -101,6 +117,27 @@ export class OrderAssetsService {
       });
     });
   }
+}
+
+/**
+ * Whether each item has a licence order of its own that is on one of the assets. All assets of an item are of its licence type, so the list that has
+ * one of them has all.
+ */
+function isAllOn(
+  contents: readonly AssetContent[],
+  { items: placed }: OrderDetails,
+  items: readonly OrderedItem[],
+): boolean {
+  const shown = new Set(contents.flatMap(({ instances }) => instances.map((each) => each.licenseOrderId)));
+  const own = Map.groupBy(placed, ({ licenseOrderId }) => licenseOrderId);
+  const isOn = ({ sequence }: OrderedItem) =>
+    placed.some(
+      (each) =>
+        each.sequence === sequence &&
+        own.get(each.licenseOrderId)?.length === 1 &&
+        shown.has(each.licenseOrderId),
+    );
+  return items.every(isOn);
 }
 
 /** Whether the platform does not show the licence order of an instance that may be of the order. */

@@ -1,6 +1,7 @@
 import { integerText, isJsonText, numberText } from '../shared/json.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
 import { ContractViolation } from '../upstream/upstream-failure.ts';
+import type { NumberedAsset } from '../upstream/wire/member.ts';
 import { kindOf, type Reader, readList, readObject } from '../upstream/wire/reader.ts';
 import { type CameList, readDeciding } from '../upstream/wire/whole-list.ts';
 import type { TimestampUnit } from '../upstream/wire/scalars.ts';
@@ -107,6 +108,17 @@ function readAsset(wire: Reader<AssetField>, unit: TimestampUnit): AssetDto {
       value: extension.text('extendValue'),
     })),
     lentLock: wire.flag('borrowedUsbKey'),
+  };
+}
+
+/** Returns an asset of which the platform shows only its row in the member center. */
+export function toAsset({ assetId, assetNum, memberGlobalId }: NumberedAsset): AssetDto {
+  const unknown = { status: null, createdAt: null, updatedAt: null };
+  return {
+    ...{ assetId, licenseType: null, assetNum, grantable: null, customerId: null, keyShellNumber: null },
+    ...{ keyGeneration: null, locked: null, frozen: null, createdAt: null, updatedAt: null, startsAt: null },
+    ...{ endsAt: null, assignment: memberGlobalId === null ? null : { ...unknown, memberGlobalId } },
+    ...{ assetLimits: null, extensions: [], lentLock: null },
   };
 }
 

@@ -3,11 +3,14 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { Reservations } from '../tenancy/reservations.ts';
 import { type CallContext, isBound, isGranted } from '../request/call-context.ts';
 import { type DryRun, DryRunStop } from '../request/dry-run.ts';
-import { ifShown } from '../upstream/if-shown.ts';
+import { AliasUsers } from '../upstream/alias-users.ts';
+import { ifShown, mayEnd } from '../upstream/if-shown.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
-import { asProblem } from '../upstream/problems/as-problem.ts';
+import { asProblem, problemFrom } from '../upstream/problems/as-problem.ts';
+import { violation } from '../upstream/problems/violation.ts';
 import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
+import { type NumberedAsset, type NumberedAssets, toNumberedAssets } from '../upstream/wire/member.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import { filterable, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
 import { licenseTypes } from '../upstream/wire/words.ts';
@@ -29,6 +32,7 @@ import {
   type CameAssets,
   type DecidingField,
   lockResultsOf,
+  toAsset,
   toCameAssets,
   toCustomer,
   toCustomers,
@@ -39,6 +43,9 @@ import {
 
 /** The known licence types of assets that are no locks. */
 const NO_LOCKS: ReadonlySet<string> = new Set(licenseTypes.words.filter((type) => !type.endsWith('usbkey')));
+
+const NOT_ASKED =
+  'The platform may list an asset in its member center only, and does not show that list to a user of the gateway, so the gateway cannot tell whether the asset exists.';
 
 /** The fields by which each filter of the list of assets decides. */
 const FILTERS: Readonly<Record<string, readonly DecidingField[]>> = {
@@ -59,6 +66,7 @@ export class OrderService {
     private readonly config: UpstreamConfig,
     private readonly reservations: Reservations,
     private readonly readings: PlatformReadings,
+    private readonly users: AliasUsers,
   ) {}
 
   bindCustomer(call: CallContext, customer: BindCustomerDto): Promise<CustomerDto> {
@@ -140,11 +148,45 @@ export class OrderService {
     // A list for display may lack assets. Only a whole list proves that an asset does not exist.
     const sought = async () =>
       wanted(await this.allAssets(call, enterpriseGlobalId)) ??
-      wanted(await this.wholeAssets(call, enterpriseGlobalId));
+      wanted(await this.wholeAssets(call, enterpriseGlobalId)) ??
+      wanted(await this.#assetsOfMembers(call, enterpriseGlobalId));
     const none = nothingIfUnknown(this.upstream, call, enterpriseGlobalId);
     const asset = await sought().catch(async (error: unknown) => wanted(await none(error)));
     if (!asset) throw new ProblemException('asset-not-found');
     return asset;
+  }
+
+  /**
+   * Returns the assets that only the member center may list (member #6), as its user of the call sees them. None where the order module is known
+   * to list all assets (reading `assetList`). `fresh` bypasses the cache.
+   */
+  async numberedAssets(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    fresh?: boolean,
+  ): Promise<readonly NumberedAsset[]> {
+    if (this.readings.of('assetList') === 'all') return [];
+    const source: Source<NumberedAssets> = {
+      operation: 'listAssetNums',
+      result: 'numberedAssets',
+      ids: { enterpriseGlobalId },
+      decode: (data, notes) => toNumberedAssets(data, this.readings.nullIsEmpty, notes),
+    };
+    return wholeOf('listAssetNums', await this.cache.read(source, call, fresh), ['assetId']);
+  }
+
+  /** Reads {@link numberedAssets} on the gateway's own behalf, for a caller who names no user. Throws 502 where the platform does not show them. */
+  async #assetsOfMembers(call: CallContext, enterpriseGlobalId: string): Promise<readonly AssetDto[]> {
+    if (this.readings.of('assetList') === 'all') return [];
+    const user = this.users.forEnterprise(enterpriseGlobalId);
+    if (!user) throw violation(NOT_ASKED, { operation: 'listAssets', status: 200 });
+    try {
+      return (await this.numberedAssets({ ...call, user }, enterpriseGlobalId, true)).map(toAsset);
+    } catch (error) {
+      const problem = problemFrom(error);
+      if (mayEnd(problem)) throw problem;
+      throw violation(NOT_ASKED, problem.body.upstream);
+    }
   }
 
   #assetList(enterpriseGlobalId: string, extendCode?: string): Source<CameAssets> {

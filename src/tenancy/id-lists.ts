@@ -26,7 +26,7 @@ export const operationOf = {
   customers: 'queryCustomers',
   orders: 'listAssetProducts',
 } as const satisfies Record<string, OperationName>;
-type ListName = keyof typeof operationOf;
+export type ListName = keyof typeof operationOf;
 
 export interface IdListRequest {
   readonly list: ListName;

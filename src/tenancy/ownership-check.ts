@@ -4,8 +4,9 @@ import pLimit from 'p-limit';
 import { ProblemException, type UpstreamResponse } from '../problem/problem.exception.ts';
 import type { CallContext, IdKind } from '../request/call-context.ts';
 import type { OperationName } from '../upstream/operations.ts';
+import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { violation } from '../upstream/problems/violation.ts';
-import { type IdList, type IdListRequest, IdLists, operationOf } from './id-lists.ts';
+import { type IdList, type IdListRequest, IdLists, type ListName, operationOf } from './id-lists.ts';
 
 /** The kinds of ids that are remembered (decision 17). */
 const REMEMBERED_KINDS: ReadonlySet<IdKind> = new Set(['member', 'asset', 'assetNum']);
@@ -46,7 +47,10 @@ export class OwnershipCheck {
     ttlResolution: 0,
   });
 
-  constructor(private readonly lists: IdLists) {}
+  constructor(
+    private readonly lists: IdLists,
+    private readonly readings: PlatformReadings,
+  ) {}
 
   /** Returns the missing ids. `call` is the gateway's own, with the user on whose behalf member lists are read. */
   async missing(lookup: OwnershipLookup, call: CallContext): Promise<ReadonlySet<string>> {
@@ -87,7 +91,6 @@ export class OwnershipCheck {
    */
   async #orders(lookup: OwnershipLookup, wanted: ReadonlySet<string>, call: CallContext): Promise<string[]> {
     if (!call.user) throw new ProblemException('user-required');
-    const request: IdListRequest = { list: 'assets', enterprise: lookup.enterprise };
     const search: Search = {
       lookup,
       wanted,
@@ -97,20 +100,42 @@ export class OwnershipCheck {
       unread: new Map(),
       until: performance.now() + SEARCH_MS,
     };
-    const assets = await this.lists.read(request, call);
-    await this.#search(assets.list, search, false);
-    if (search.found.size < wanted.size) {
-      const now = assets.fresh ? assets.list : await this.lists.refreshed(request, call);
-      await this.#search(now, search, true);
-      const [unread] = now.isWhole('asset') ? search.unread.values() : [answered(operationOf.assets)];
-      if (search.found.size < wanted.size && unread) throw incomplete(unread);
-    }
+    const fresh = new Map<ListName, IdList>();
+    const first = async (list: ListName) => {
+      const read = await this.lists.read({ list, enterprise: lookup.enterprise }, call);
+      if (read.fresh) fresh.set(list, read.list);
+      return read.list;
+    };
+    if (await this.#search(search, first, false)) return [...search.found];
+    const now = async (list: ListName) => {
+      const known =
+        fresh.get(list) ?? (await this.lists.refreshed({ list, enterprise: lookup.enterprise }, call));
+      if (!known.isWhole('asset')) search.unread.set(list, answered(operationOf[list]));
+      return known;
+    };
+    const isAllFound = await this.#search(search, now, true);
+    const [unread] = search.unread.values();
+    if (!isAllFound && unread) throw incomplete(unread);
     return [...search.found];
   }
 
-  async #search(list: IdList, search: Search, fresh: boolean): Promise<void> {
-    const named = list.beside('asset', 'assetNum', search.lookup.assetNums ?? new Set());
-    const assets = new Set([...named, ...list.ids('asset')]).difference(search.seen);
+  /** Returns whether everything is found. The member center is asked only for what is on no asset that the order module lists. */
+  async #search(search: Search, read: (list: ListName) => Promise<IdList>, fresh: boolean): Promise<boolean> {
+    const { assetNums = new Set<string>() } = search.lookup;
+    const isOn = (assets: Iterable<string>) => this.#searchAssets(assets, search, fresh);
+    const own = await read('assets');
+    if (await isOn(own.beside('asset', 'assetNum', assetNums))) return true;
+    const hasLocks = this.readings.of('assetList') === 'all';
+    const isNamedBeyond = [...assetNums].some((assetNum) => !own.has('assetNum', assetNum));
+    const others = !hasLocks && isNamedBeyond ? await read('assetNums') : undefined;
+    if (others && (await isOn(others.beside('asset', 'assetNum', assetNums)))) return true;
+    if (await isOn(own.ids('asset'))) return true;
+    return hasLocks ? false : isOn((others ?? (await read('assetNums'))).ids('asset'));
+  }
+
+  /** Returns whether everything is found. */
+  async #searchAssets(ids: Iterable<string>, search: Search, fresh: boolean): Promise<boolean> {
+    const assets = new Set(ids).difference(search.seen);
     const limit = pLimit(ASSETS_AT_A_TIME);
     const work = async (assetId: string) => {
       if (search.found.size === search.wanted.size) return;
@@ -119,6 +144,7 @@ export class OwnershipCheck {
     };
     // After a failure, the waiting assets are dropped.
     await limit.map(assets, work).finally(() => limit.clearQueue());
+    return search.found.size === search.wanted.size;
   }
 
   async #searchAsset(

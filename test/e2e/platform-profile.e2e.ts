@@ -8,7 +8,18 @@ import { useStack } from '../support/stack.ts';
 
 const profile = new ProfileFile();
 
-const { sandbox, gateway } = useStack({ environment: { PLATFORM_PROFILE_FILE: profile.path } });
+const { sandbox, gateway } = useStack({
+  environment: { PLATFORM_PROFILE_FILE: profile.path },
+  callers: [
+    {
+      name: 'bound',
+      scopes: ['orders:read', 'orders:write', 'orders:revoke'],
+      enterprises: ['ent-harbour'],
+      channels: ['crm'],
+      users: ['default'],
+    },
+  ],
+});
 
 /** Lets the gateway know, and the sandbox do, what the readings say. */
 async function know(readings: object, played: object = readings): Promise<void> {
@@ -178,6 +189,89 @@ describe('a dry run of locks', () => {
     expect(await shown('8000001003')).toEqual([['8000001003', false]]);
     await know({ assetList: 'all' });
     expect(await shown('8000001003', '8000009999')).toEqual([['8000001003', true]]);
+  });
+});
+
+describe('a lock', () => {
+  const HARBOUR = '/v1/enterprises/ent-harbour';
+  const LOCK = `${HARBOUR}/assets/ast-1003`;
+  const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+  const bound = () => ({ key: gateway.keys['bound'] as string });
+  let last = 0;
+  const orderFor = (assetNum: string, licenseType: string, over: object = {}) => {
+    const products = [{ productUri: 'draft.pro' }];
+    const item = {
+      orderType: 'new_buy',
+      licenseType,
+      customer,
+      assets: [{ assetNums: [assetNum], products }],
+    };
+    return orderOf(`SO-LOCK-${++last}`, { items: [{ ...item, ...over }] });
+  };
+  const deletion = { orderType: 'delete_product', srcLicenseOrderId: 'lic-1003' };
+  const bought = async (...[assetNum, licenseType]: [string, string]) => {
+    const order = orderFor(assetNum, licenseType);
+    expect((await gateway.post(orders, order)).status).toBe(201);
+    return `${orders}/crm/${order.channelOrderId}/assets`;
+  };
+  const lists = async () => (await sandbox.journal('listAssetNums')).length;
+
+  it.each<[string, object]>([
+    ['known to', { assetList: 'virtual' }],
+    ['not known not to', {}],
+  ])('is found in the member center where the list of assets is %s lack it', async (_, readings) => {
+    await know(readings, { assetList: 'virtual' });
+    const path = await bought('8000001003', 'normal_recover_usbkey');
+    const of = { assetId: 'ast-1003', assetNum: '8000001003' };
+    expect(await gateway.get(path)).toMatchObject({ status: 200, body: { total: 1, items: [of] } });
+    expect(await gateway.get(LOCK)).toMatchObject({ status: 200, body: { ...of, locked: null } });
+    expect(await gateway.get(`${HARBOUR}/assets/ast-nowhere`)).toMatchObject({ status: 404 });
+    const order = orderFor('8000001003', 'normal_recover_usbkey', deletion);
+    expect(await gateway.post(orders, order, bound())).toMatchObject({ status: 201 });
+    const none = { ...deletion, srcLicenseOrderId: 'lic-none' };
+    const missing = await gateway.post(
+      orders,
+      orderFor('8000001003', 'normal_recover_usbkey', none),
+      bound(),
+    );
+    expect(missing).toMatchObject({ status: 404, body: { code: 'order-not-found' } });
+  });
+
+  it('is not told as missing where the member center does not show its list', async () => {
+    await know({}, { assetList: 'virtual' });
+    const path = await bought('8000001003', 'normal_recover_usbkey');
+    for (const action of [{ code: '60017' }, { code: 0, codeAs: 'integer', status: 200, data: null }]) {
+      await sandbox.fault({ operation: 'listAssetNums', action });
+      expect(await gateway.get(LOCK)).toMatchObject({
+        status: 502,
+        body: { code: 'upstream-contract-violation' },
+      });
+      const order = orderFor('8000001003', 'normal_recover_usbkey', deletion);
+      const answers = [await gateway.get(path), await gateway.post(orders, order, bound())];
+      for (const { status, body } of answers) {
+        expect(status).toBeGreaterThan(400);
+        expect(body['code']).not.toMatch(/not-found/);
+      }
+      await sandbox.control('DELETE', '/faults');
+    }
+  });
+
+  it('costs no call where the list of assets has it, or has what is looked for', async () => {
+    await know({ assetList: 'all' });
+    const path = await bought('8000001003', 'normal_recover_usbkey');
+    expect(await gateway.get(path)).toMatchObject({ status: 200, body: { total: 1 } });
+    expect(await gateway.get(LOCK)).toMatchObject({ status: 200, body: { locked: false } });
+    expect(await gateway.get(`${HARBOUR}/assets/ast-nowhere`)).toMatchObject({ status: 404 });
+    await know({}, { assetList: 'virtual' });
+    expect(await gateway.get(await bought('8000001009', 'cloud_account'))).toMatchObject({
+      body: { total: 1 },
+    });
+    expect(await gateway.get(`${HARBOUR}/assets/ast-1009`)).toMatchObject({ status: 200 });
+    const own = { ...deletion, srcLicenseOrderId: 'lic-1009' };
+    const named = { assets: [{ assetNums: ['8000001009'], products: [{ productUri: 'draft.pro' }] }] };
+    const order = orderFor('8000001009', 'cloud_account', { ...own, ...named });
+    expect(await gateway.post(orders, order, bound())).toMatchObject({ status: 201 });
+    expect(await lists()).toBe(0);
   });
 });
 

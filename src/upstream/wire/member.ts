@@ -4,6 +4,7 @@ import type { ContractNotes } from '../gaps.ts';
 import { ContractViolation } from '../upstream-failure.ts';
 import { type Reader, readObject } from './reader.ts';
 import { type FieldOf, responseShape } from './shape.ts';
+import { type CameList, readDeciding } from './whole-list.ts';
 
 /** The fields of every member. `userName` is the account with the enterprise code appended. */
 const GIVEN = [
@@ -105,6 +106,25 @@ export const assetNumShape = responseShape(
   ['cloudAccountGlobalId'],
 );
 export type AssetNumField = FieldOf<typeof assetNumShape>;
+
+/** An asset in the list of asset numbers (member #6), which has assets that the order module may not list (reading `assetList`). */
+export interface NumberedAsset {
+  readonly assetId: string;
+  readonly assetNum: string | null;
+  readonly memberGlobalId: string | null;
+}
+const NUMBERED = ['assetId', 'assetNum'] as const;
+export type NumberedAssets = CameList<NumberedAsset, (typeof NUMBERED)[number]>;
+
+/** `nullIsEmpty` means that the platform sends an empty list as null. */
+export function toNumberedAssets(data: unknown, nullIsEmpty: boolean, notes?: ContractNotes): NumberedAssets {
+  const read = (wire: Reader<AssetNumField>): NumberedAsset => ({
+    assetId: wire.requiredId('assetId'),
+    assetNum: wire.id('assetNum'),
+    memberGlobalId: wire.id('cloudAccountGlobalId'),
+  });
+  return readDeciding(assetNumShape, data, { fields: NUMBERED, nullIsEmpty }, read, notes);
+}
 
 export const lentLockShape = responseShape(['assetId', 'assetNum', 'borrowedFlag'], ['cloudAccountGlobalId']);
 export type LentLockField = FieldOf<typeof lentLockShape>;
