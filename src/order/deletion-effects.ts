@@ -117,7 +117,10 @@ export class DeletionEffects {
     for (const [enterprise, own] of sequences) {
       const named = own.flatMap((sequence) => deletions[sequence] ?? []);
       const assetNums = new Set(named.flatMap((deletion) => deletion.assetNums));
-      const terms = { abandon, user, assetNums };
+      // A deletion may name a lock that only the member center lists.
+      const isEnough = (listed: Holdings) =>
+        this.search.listsAll || named.every((each) => isThere(each, listed));
+      const terms = { abandon, user, assetNums, isEnough };
       const holdings = await unlessAway(abandon, () => this.search.holdings(enterprise, terms));
       if (!holdings) continue;
       for (const sequence of own)

@@ -191,18 +191,26 @@ export class OrderReconciler {
     const places: Place[] = [];
     const { purchases, deletions, user } = order.search ?? {};
     for (const [enterprise, own] of items) {
-      const holdings = await this.platform.holdings(enterprise, { abandon, user, known });
-      const found = ordersIn(holdings, order, sent);
       const bought = own
         .filter(({ orderType }) => orderType === 'new_buy')
         .map(({ sequence }) => ({ sequence, bought: purchases?.[sequence] }));
+      const deleted = own.flatMap(({ sequence }) => deletions?.[sequence] ?? []);
+      // A purchase may be on a lock that only the member center lists, and so may be what is gone from the list of the order module.
+      const isEnough = (listed: Holdings) => {
+        const orders = ordersIn(listed, order, sent);
+        const { kind } = evidenceOf(bought, orders);
+        if (kind === 'none' || kind === 'part') return this.platform.listsAll;
+        return deleted.length === 0 || !deleted.every((each) => isGone(each, listed, orders));
+      };
+      const holdings = await this.platform.holdings(enterprise, { abandon, user, known, isEnough });
+      const found = ordersIn(holdings, order, sent);
       places.push({
         enterprise,
         holdings,
         found,
         bought: bought.map(({ sequence }) => sequence),
         evidence: evidenceOf(bought, found),
-        deletions: own.flatMap(({ sequence }) => deletions?.[sequence] ?? []),
+        deletions: deleted,
       });
     }
     return places;

@@ -8,7 +8,7 @@ import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import { type AssetField, assetShape, customerShape } from './wire/order.ts';
 import { type AssetContent, type Instance, toAssetContent } from './wire/instances.ts';
-import { type LentLockField, lentLockShape } from './wire/member.ts';
+import { type LentLockField, lentLockShape, type NumberedAssets, toNumberedAssets } from './wire/member.ts';
 import { type Reader, readList } from './wire/reader.ts';
 import { isWholeFor, readDeciding } from './wire/whole-list.ts';
 
@@ -40,6 +40,8 @@ export interface SearchTerms {
   readonly assetNums?: ReadonlySet<string>;
   /** The lists and contents that the search has read before. */
   readonly known?: SearchedAssets;
+  /** Whether the assets that the order module lists decide. Otherwise the search reads those of the member center (member #6) too. */
+  readonly isEnough?: (listed: Holdings) => boolean;
 }
 
 type AssetHolding = Omit<Holding, 'assetNum'>;
@@ -65,7 +67,7 @@ export class SearchedAssets {
 }
 
 /**
- * Reads the assets of an enterprise and their content (order #8, member #7), and the enterprise of a customer (order #3), to learn the
+ * Reads the assets of an enterprise and their content (order #8, member #6 and #7), and the enterprise of a customer (order #3), to learn the
  * fate of an order. The assets are read on the gateway's own behalf. It cannot write.
  */
 @Injectable()
@@ -81,13 +83,18 @@ export class PlatformSearch {
     return this.users.size > 0;
   }
 
+  /** True if the order module is known to list all assets of an enterprise (reading `assetList`). */
+  get listsAll(): boolean {
+    return this.readings.of('assetList') === 'all';
+  }
+
   /**
    * Reads one asset after the other, to leave capacity for callers. Rejects if the platform does not respond, if no user serves the
    * enterprise, or if a maintenance of everything begins meanwhile.
    */
   async holdings(
     enterpriseGlobalId: string,
-    { abandon, user, assetNums, known }: SearchTerms,
+    { abandon, user, assetNums, known, isEnough = () => true }: SearchTerms,
   ): Promise<Holdings> {
     const call = this.#callFor(enterpriseGlobalId, { abandon, user });
     const ids = { enterpriseGlobalId };
@@ -102,10 +109,33 @@ export class PlatformSearch {
     const isComplete = known?.isComplete(`assets of ${enterpriseGlobalId}`, listed.items.map(idOf)) ?? true;
     const isWanted = (num: string | null) => !assetNums || num === null || assetNums.has(num);
     const wanted = listed.items.filter(({ assetNum }) => isWanted(assetNum));
-    return {
+    const own = {
       assets: await this.#holdings(call, wanted, known),
       isWhole: isComplete && isWholeFor(listed, deciding.fields),
     };
+    const numbered = isEnough(own) ? undefined : await this.#numbered(call, enterpriseGlobalId);
+    if (!numbered) return own;
+    const areAllThere =
+      known?.isComplete(`numbers of ${enterpriseGlobalId}`, numbered.items.map(idOf)) ?? true;
+    const seen = new Set(listed.items.map(idOf));
+    const others = numbered.items.filter((each) => !seen.has(each.assetId) && isWanted(each.assetNum));
+    return {
+      assets: [...own.assets, ...(await this.#holdings(call, others, known))],
+      isWhole: own.isWhole && areAllThere && isWholeFor(numbered, ['assetId', 'assetNum']),
+    };
+  }
+
+  /** Reads the assets of the member center (member #6). Resolves to undefined if the platform refuses to show them to the user. */
+  async #numbered(call: CallContext, enterpriseGlobalId: string): Promise<NumberedAssets | undefined> {
+    const own = { ...call, progress: new Progress() };
+    try {
+      return await this.upstream.call('listAssetNums', own, { ids: { enterpriseGlobalId } }, (data, notes) =>
+        toNumberedAssets(data, this.readings.nullIsEmpty, notes),
+      );
+    } catch (error) {
+      if (error instanceof UpstreamFailure && error.kind === 'refused') return undefined;
+      throw error;
+    }
   }
 
   /**

@@ -167,6 +167,8 @@ describe('an accepted deletion', () => {
     ['a list without the asset', success([{ id: 'ast-1', assetNum: '1' }]), 'gone_once'],
   ])('stays accepted where the list of assets is once %s', async (_, action, result) => {
     const gateway = await gatewayOf({ asyncOrders: 'never' });
+    // The member center would show the asset.
+    await sandbox.fault({ operation: 'listAssetNums', action: { code: '60017' } });
     await sandbox.fault({ operation: 'listAssets', skip: 1, times: 1, action });
     // The asset `ast-1` of a fault is none of the platform.
     const body = order([deletion()], { syncMode: 'async' });
@@ -184,6 +186,7 @@ describe('an accepted deletion', () => {
     'stays accepted where a list between two without the asset had it, and some %s',
     async (_, path, action) => {
       const gateway = await gatewayOf({ asyncOrders: 'never' });
+      await sandbox.fault({ operation: 'listAssetNums', action: { code: '60017' } });
       const lacking = { operation: 'listAssets', times: 1, action: success([]) };
       // The first list is read when the order is sent.
       await sandbox.fault({ ...lacking, skip: 1 });
@@ -206,6 +209,48 @@ describe('an accepted deletion', () => {
     },
   );
 
+  it.each<[string, object, object]>([
+    ['an empty list', {}, success([])],
+    ['a list without the asset', {}, success([{ id: 'ast-1002', assetNum: '8000001002' }])],
+    ['an empty list of all assets', { assetList: 'all' }, success([])],
+  ])(
+    'stays accepted where the order module sends %s again and again, and the member center has the asset',
+    async (_, readings, action) => {
+      const gateway = await gatewayOf({ asyncOrders: 'never', ...readings }, true);
+      await sandbox.fault({ operation: 'listAssets', skip: 1, action });
+      const body = order([deletion()], { syncMode: 'async' });
+      expect((await place(gateway, body)).status).toBe(202);
+      await seen(gateway, 'not_found', 3);
+      expect(await stateOf(gateway, body)).toBe('accepted');
+      expect(await attemptsOf(gateway)).not.toHaveProperty('gone_once');
+    },
+  );
+
+  it('stays accepted while the list of the member center does not come', async () => {
+    const gateway = await gatewayOf();
+    const body = order([deletion()], { syncMode: 'async' });
+    const faults = await sandbox.fault({ operation: 'listAssetNums', action: success(null) });
+    expect((await place(gateway, body)).status).toBe(202);
+    await sandbox.advance(ASYNC_ORDER_MS);
+    await seen(gateway, 'unreadable', 2);
+    expect(await stateOf(gateway, body)).toBe('accepted');
+    await sandbox.heal(faults);
+    await isFound(gateway, body);
+  });
+
+  it.each<[string, object, object]>([
+    ['a lock', {}, {}],
+    ['a product of a lock', { products: [{ productUri: 'draft.pro' }] }, { orderType: 'delete_product' }],
+  ])('of %s that only the member center lists ends when it is gone there', async (_, asset, over) => {
+    const gateway = await gatewayOf({ assetList: 'virtual' });
+    const of = { licenseType: 'normal_recover_usbkey', srcLicenseOrderId: 'lic-1003', ...over };
+    const body = order([deletion({ assetNums: ['8000001003'], ...asset }, of)], { syncMode: 'async' });
+    expect((await place(gateway, body)).status).toBe(202);
+    await seen(gateway, 'not_found');
+    await sandbox.advance(ASYNC_ORDER_MS);
+    await isFound(gateway, body);
+  });
+
   it.each<[string, object]>([
     ['null', success(null)],
     ['lists that are null', success({ productInstanceList: null, children: null })],
@@ -223,7 +268,6 @@ describe('an accepted deletion', () => {
 
   it.each<[string, object, object, object]>([
     ['a misspelt number', { assetNums: ['8000001900'] }, {}, {}],
-    ['a lock that is not listed', { assetNums: ['8000001003'] }, {}, { assetList: 'virtual' }],
     ['another order than the one of the asset', {}, { srcLicenseOrderId: 'lic-none' }, {}],
     [
       'a product that is there and a misspelt one',
@@ -290,7 +334,8 @@ describe('an accepted deletion', () => {
     const gateway = await gatewayOf({ emptyLists: 'null', asyncOrders: 'done' }, true);
     const body = order([deletion()], { syncMode: 'async' });
     expect((await place(gateway, body)).status).toBe(202);
-    await sandbox.fault({ operation: 'listAssets', action: success(null) });
+    for (const operation of ['listAssets', 'listAssetNums'])
+      await sandbox.fault({ operation, action: success(null) });
     await isFound(gateway, body);
   });
 });
@@ -357,6 +402,15 @@ describe('the user as whom the gateway looks for an order', () => {
 });
 
 describe('a purchase in doubt', () => {
+  it('of a lock is found where the platform lists the lock in the member center only', async () => {
+    const gateway = await gatewayOf({ assetList: 'virtual' });
+    const assets = [{ assetNums: ['8000001003'], products: [{ productUri: 'draft.pro' }] }];
+    const lock = { orderType: 'new_buy', licenseType: 'normal_recover_usbkey', customer: HARBOUR, assets };
+    const body = order([lock]);
+    await lose(gateway, 'after', body);
+    await expectFound(gateway, body);
+  });
+
   it.each<[string, object]>([
     ['another product', purchase('draft.view', 2)],
     ['another number of nodes', purchase('draft.pro', 3)],
