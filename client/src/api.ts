@@ -353,7 +353,7 @@ interface components {
             readonly channelOrderId: string;
         };
         /**
-         * @description How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a `=`, `+`, `-`, `@`, tab or line end where a spreadsheet may begin a formula
+         * @description How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a `=`, `+`, `-`, `@`, tab or line end where a spreadsheet may begin a formula. Only `exact` may be imported again: an import keeps each `'`
          * @enum {string}
          */
         readonly CellForm: "exact" | "text";

@@ -406,6 +406,19 @@ describe('a reader of the output that goes away', () => {
   });
 });
 
+it('members are exported with cells for a spreadsheet', async () => {
+  const members = await ScriptedGateway.start();
+  atEnd(() => members.close());
+  const csv = { status: 200, text: "name\r\n'=1\r\n", headers: { 'content-type': 'text/csv' } };
+  members.play(csv, csv);
+  const env = { LICENSING_URL: members.url, LICENSING_API_KEY: 'k' };
+  const exported = (...more: string[]) =>
+    runCommand(env, ['members', 'export', '--enterprise', 'ent-a', ...more]);
+  expect(await exported('--cells', 'text')).toEqual({ code: 0, out: csv.text, err: '' });
+  await exported();
+  expect(members.requests.map(({ url }) => new URL(url, members.url).search)).toEqual(['?cells=text', '']);
+});
+
 it('--limit ends a list after so many items, and reads no page after them', async () => {
   const { out } = await licensing('assets list ent-harbour --json --limit 2');
   expect(out.trim().split('\n')).toHaveLength(2);

@@ -13,7 +13,7 @@ export const ROW_TYPES = ['text/csv', 'application/x-ndjson'] as const;
 export const cellForms = enumeration(
   'CellForm',
   ['exact', 'text'],
-  "How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a `=`, `+`, `-`, `@`, tab or line end where a spreadsheet may begin a formula",
+  "How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a `=`, `+`, `-`, `@`, tab or line end where a spreadsheet may begin a formula. Only `exact` may be imported again: an import keeps each `'`",
 );
 export type CellForm = WordOf<typeof cellForms>;
 

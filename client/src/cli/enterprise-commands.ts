@@ -140,5 +140,8 @@ export const members = group('members', 'members of an enterprise', [
     .action((path, options) => importMembers(path, options, licensingOf(options))),
   command('export', 'the members of an enterprise as CSV, with --json as JSON lines')
     .requiredOption('--enterprise <…>', 'whose members they are')
+    .addOption(
+      wordOption('--cells <exact|text>', 'text: for a spreadsheet, not for an import', ['exact', 'text']),
+    )
     .action((options) => exportMembers(options, licensingOf(options))),
 ]);

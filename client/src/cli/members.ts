@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { Job, JobRow, Licensing, RowFormat } from '../licensing.ts';
+import type { ExportMembersInput, Job, JobRow, Licensing, RowFormat } from '../licensing.ts';
 import { UsageError } from './command.ts';
 import { failedRows, reasonsOnly, withoutReasons } from './failed-rows.ts';
 import { outages } from './outages.ts';
@@ -168,11 +168,15 @@ function besideOf({ path, format }: InputFile): string {
 
 /** Exports members. A file or another program gets CSV byte by byte. A terminal gets it without characters that it would obey. */
 export async function exportMembers(
-  { enterprise: enterpriseGlobalId, json }: Shown & { readonly enterprise: string },
+  {
+    enterprise: enterpriseGlobalId,
+    cells,
+    json,
+  }: Shown & Pick<ExportMembersInput, 'cells'> & { readonly enterprise: string },
   licensing: Licensing,
 ): Promise<void> {
   const format = json ? 'ndjson' : 'csv';
-  const body = await licensing.members.export({ enterpriseGlobalId }, { format });
+  const body = await licensing.members.export({ enterpriseGlobalId, cells }, { format });
   const decoder = new TextDecoder();
   const reader = body.getReader();
   for (;;) {

@@ -46,7 +46,7 @@ export class MemberImportsController {
     id: 'importMembers',
     summary: 'Add or update the members of an enterprise from a file, as a job',
     description:
-      'An exported file may be imported again. With `mode=upsert` only new members need a password. A file with faults is 400 with the first 100 of them, ' +
+      'A file that was exported without `cells=text` may be imported again. With `mode=upsert` only new members need a password. A file with faults is 400 with the first 100 of them, ' +
       'and nothing is sent. After a lost response the job looks its rows up before it sends anything again. ' +
       'With `outcome-unknown` the gateway does not know whether it has made the job, whose URL is in `Location`.',
     effect: 'write',
@@ -81,7 +81,8 @@ export class MemberImportsController {
       'The members arrive page by page, as the platform gives them. Where the list cannot be read to its end, the connection is closed before the end of the ' +
       'response, after a last line that says why: `#incomplete,<code>,<reason>` in CSV, an object with `problem` in NDJSON. ' +
       'The same happens if the caller loses its key, the scope or the enterprise meanwhile, or if its session ends. ' +
-      'No cell is changed: for a spreadsheet, which takes one that begins with `=`, `+`, `-` or `@` for a formula, ask for `cells=text`.',
+      'No cell is changed: for a spreadsheet, which takes one that begins with `=`, `+`, `-` or `@` for a formula, ask for `cells=text`. ' +
+      "Do not import such a file again: each `'` would become a part of its value.",
     effect: 'read',
     scope: READ_SCOPE,
     upstream: 'listMembers',
