@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
@@ -403,6 +403,41 @@ describe('a reader of the output that goes away', () => {
     );
     expect(await unread(server, 'jobs', 'watch', 'job-1', '--json')).toBe(1);
     expect(readFileSync(join(folder, 'job-job-1.failed.csv'), 'utf8')).toContain('1,a,failed,x,y');
+  });
+});
+
+describe('an output that cannot be written', () => {
+  /** What the command tells where the disk of its output is full. */
+  const onFullDisk = async (...words: string[]) => {
+    const full = openSync('/dev/full', 'w');
+    const main = resolve('client/dist/cli/main.js');
+    const child = spawn(process.execPath, [main, ...words], {
+      stdio: ['ignore', full, 'pipe'],
+      env: access(),
+    });
+    closeSync(full);
+    let err = '';
+    child.stderr?.on('data', (piece: Buffer) => (err += piece.toString()));
+    const [code] = (await once(child, 'close')) as [number];
+    return { code, err };
+  };
+  const full = 'The output cannot be written: ENOSPC: no space left on device, write';
+
+  it('is told with exit code 1', async () => {
+    expect(await onFullDisk('whoami')).toEqual({ code: 1, err: `${full}\n` });
+    const { code, err } = await onFullDisk('assets', 'list', 'ent-harbour', '--json');
+    expect([code, JSON.parse(err)]).toEqual([1, { detail: full }]);
+  });
+
+  it('leaves no doubt that a write was carried out', async () => {
+    const order = fileWith('full.json', JSON.stringify(orderOf('full-1')));
+    const place = ['orders', 'place', order];
+    expect(await onFullDisk(...place, '--dry-run')).toEqual({ code: 1, err: `${full}\n` });
+    const advice = 'The change has been carried out. Look before you repeat it.';
+    expect(await onFullDisk(...place)).toEqual({ code: 1, err: `${full}\n${advice}\n` });
+    expect((await licensing('orders get crm full-1')).out).toMatch(/^state +succeeded$/m);
+    const hook = ['webhooks', 'create', 'http://127.0.0.1:9/full', '--json'];
+    expect(JSON.parse((await onFullDisk(...hook)).err)).toEqual({ detail: full, advice });
   });
 });
 

@@ -28,7 +28,7 @@ export function licensingOf({ url, profile, as, debug }: Access): Licensing {
   if (baseUrl === undefined || apiKey === undefined)
     throw new UsageError('Set LICENSING_URL (or --url) and LICENSING_API_KEY (or LICENSING_API_KEY_FILE)');
   checkUrl(url === undefined ? known.from : '--url', baseUrl);
-  const licensing = new Licensing({ baseUrl, apiKey, ...(debug && { fetch: toldFetch }) });
+  const licensing = new Licensing({ baseUrl, apiKey, fetch: debug ? toldFetch : notedFetch });
   const alias = as ?? known.as;
   return alias === undefined ? licensing : licensing.as(alias);
 }
@@ -36,6 +36,16 @@ export function licensingOf({ url, profile, as, debug }: Access): Licensing {
 /** Refuses an invalid URL. `name` is its option or variable. */
 export function checkUrl(name: string, value: string): void {
   if (!isHttpUrl(value)) throw new UsageError(`${name} is no http or https URL: ${value}`);
+}
+
+/** True once the gateway has said that it has carried out a write: 202 leaves that open, and 207 names what failed. */
+export const writes = { areDone: false };
+
+async function notedFetch(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  const isWrite = init.method !== 'GET' && !/\/dry-run(?:[/?]|$)/.test(url);
+  if (isWrite && [200, 201, 204].includes(response.status)) writes.areDone = true;
+  return response;
 }
 
 /** The headers that `--debug` shows. No other header is shown, because it might contain a secret. */
@@ -54,7 +64,7 @@ async function toldFetch(url: string, init: RequestInit): Promise<Response> {
   const after = () => `after ${Math.round(performance.now() - begun)} ms`;
   tell(`> ${init.method} ${url}${shown(new Headers(init.headers), SHOWN)}`);
   try {
-    const response = await fetch(url, init);
+    const response = await notedFetch(url, init);
     tell(`< ${response.status} ${after()}${shown(response.headers, SHOWN_OF_RESPONSE)}`);
     return response;
   } catch (error) {

@@ -3,6 +3,7 @@ import { CommanderError } from '@commander-js/extra-typings';
 import { isGatewayUnreachable, isProblem } from '../licensing.ts';
 import { operations, streams } from '../operations.ts';
 import { placeOf } from '../problem.ts';
+import { writes } from './access.ts';
 import { COMPLETE, complete } from './completion.ts';
 import { exitCodes, jsonOf, readers, tell } from './output.ts';
 import { Advised } from './place-order.ts';
@@ -14,11 +15,14 @@ const FIELDS = [
   ...(['errors', 'conflicts', 'fields', 'oldest', 'resetsAt', 'location'] as const),
 ];
 
+/** The exit code of an output that cannot be written. */
+let unwritten: number | undefined;
+
 // `licensing assets list … | head` closes the pipe, which is no error.
-process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  if (code !== 'EPIPE') process.exitCode = exitCodes.unknown;
+process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  if (code !== 'EPIPE') process.exitCode = unwritten ??= toldUnwritten(message);
   // The command may set its exit code right after it has printed.
-  if (readers.areNeeded) setImmediate(() => process.exit());
+  if (readers.areNeeded) setImmediate(() => process.exit(unwritten ?? process.exitCode));
 });
 process.stderr.on('error', () => undefined);
 
@@ -34,6 +38,13 @@ else
     .catch((error: unknown) => {
       process.exitCode = failed(error);
     });
+
+/** Says that the output is lost, and whether a write was carried out. */
+function toldUnwritten(why: string): number {
+  const advice = writes.areDone ? 'The change has been carried out. Look before you repeat it.' : undefined;
+  told(new Error(`The output cannot be written: ${why}`), advice);
+  return exitCodes.someFailed;
+}
 
 /** True unless the operation only reads, or the command is a dry run. */
 function isWrite(operation: string): boolean {
