@@ -441,6 +441,40 @@ describe('an output that cannot be written', () => {
   });
 });
 
+it('a list within an object is a table below its fields, and an object is a field for each of its own', async () => {
+  const estate = await ScriptedGateway.start();
+  atEnd(() => estate.close());
+  const body = {
+    ...{ assets: 3, seenAt: null, endingByMonth: [], widths: [1, 2] },
+    enterprises: [
+      { enterpriseGlobalId: 'ent-a', state: 'whole', reason: null },
+      { enterpriseGlobalId: 'ent-harbour', state: 'stale', reason: 'away' },
+    ],
+    byProduct: [{ productUri: 'draft.pro', licences: 7, sums: { used: 2 } }],
+    maintenance: { stops: 'orders', active: true },
+  };
+  estate.play({ status: 200, body });
+  const env = { LICENSING_URL: estate.url, LICENSING_API_KEY: 'k' };
+  expect((await runCommand(env, ['estate', 'summary'])).out.split('\n')).toEqual([
+    'assets              3',
+    'seenAt              -',
+    'endingByMonth       -',
+    'widths              1, 2',
+    'maintenance.stops   orders',
+    'maintenance.active  yes',
+    '',
+    'enterprises',
+    'ENTERPRISE GLOBAL ID  STATE  REASON',
+    'ent-a                 whole  -',
+    'ent-harbour           stale  away',
+    '',
+    'byProduct',
+    'PRODUCT URI  LICENCES  SUMS',
+    'draft.pro    7         {"used":2}',
+    '',
+  ]);
+});
+
 it('members are exported with cells for a spreadsheet', async () => {
   const members = await ScriptedGateway.start();
   atEnd(() => members.close());

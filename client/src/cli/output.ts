@@ -83,9 +83,34 @@ export async function list<T extends object>(
   if (!json) print(table(rows));
 }
 
-/** Returns one object as text, with a line for each field. */
+/** Returns one object as text, with a line for each field, and below them a table for each list of objects. */
 export function fieldsOf(thing: object): string {
-  return table(Object.entries(thing).map(([name, value]) => [name, cell(value)]));
+  let tables = '';
+  const lines = pathsOf(thing).flatMap(([name, value]) => {
+    if (!isListOfObjects(value)) return [[name, cell(value)]];
+    const columns = [...new Set(value.flatMap((item) => Object.keys(item)))];
+    const rows = value.map((item) => columns.map((column) => cell(item[column])));
+    tables += `\n${name}\n${table([columns.map(headingOf), ...rows])}`;
+    return [];
+  });
+  return table(lines) + tables;
+}
+
+/** Returns the fields of an object, and those of objects in it by their paths: `maintenance.until`. */
+function pathsOf(thing: object, path = ''): [string, unknown][] {
+  return Object.entries(thing).flatMap(([name, value]): [string, unknown][] =>
+    isObject(value) && Object.keys(value).length > 0
+      ? pathsOf(value, `${path}${name}.`)
+      : [[path + name, value]],
+  );
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isListOfObjects(value: unknown): value is Record<string, unknown>[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isObject);
 }
 
 /** Returns the heading of a path: MEMBER GLOBAL ID for `assignment.memberGlobalId`. */
