@@ -96,7 +96,7 @@ describe('the command licensing', () => {
   it('shows, begins and ends a maintenance', async () => {
     const end = new Date(Date.now() + 3_600_000).toISOString();
     const start = (...more: string[]) => licensing('maintenance start orders', '--until', end, ...more);
-    expect((await start()).err).toBe('maintenance start needs --until and --reason\n');
+    expect((await start()).err).toBe('maintenance start needs --reason\n');
     const started = await start('--reason', 'an update', '--json');
     expect(JSON.parse(started.out)).toMatchObject({
       active: true,
@@ -319,7 +319,8 @@ describe('the command licensing', () => {
     expect(doubt.code).toBe(1);
     const settle = (as: string, ...more: string[]) =>
       licensing(`orders settle crm cli-1 --as ${as}`, ...more);
-    expect((await settle('succeeded')).err).toBe('orders settle needs --as and --reason\n');
+    expect((await settle('succeeded')).err).toBe('orders settle needs --reason\n');
+    expect((await licensing('orders settle crm cli-1')).err).toBe('orders settle needs --as and --reason\n');
     const settled = await settle('succeeded', '--reason', 'seen there', '--json');
     expect(JSON.parse(settled.out)).toMatchObject({ state: 'succeeded', reason: 'seen there' });
     expect(await settle('not_placed', '--reason', 'seen there')).toMatchObject({
@@ -673,6 +674,7 @@ describe('the command licensing', () => {
       errors: [{ parameter: 'state' }],
     });
     expect((await licensing('orders list --state gone')).err).toContain('  state: ');
+    expect((await licensing('events tail --after zzz')).err).toContain('\n  --after: must be ');
     expect(await licensing('jobs watch none')).toMatchObject({
       code: 2,
       err: expect.stringMatching(/^No such job: .*\ncode job-not-found/),

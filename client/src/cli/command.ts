@@ -77,8 +77,10 @@ class Words extends Command {
       );
     }
     if (code === 'commander.missingMandatoryOptionValue') {
-      const required = this.options.filter(({ mandatory }) => mandatory);
-      throw new UsageError(`${name} needs ${required.map(({ long }) => long).join(' and ')}`);
+      const missing = this.options.filter(
+        (option) => option.mandatory && this.getOptionValue(option.attributeName()) === undefined,
+      );
+      throw new UsageError(`${name} needs ${missing.map(({ long }) => long).join(' and ')}`);
     }
     if (code === 'commander.unknownCommand') {
       const words = this.args.filter((word) => !word.startsWith('-'));

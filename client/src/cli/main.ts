@@ -67,7 +67,9 @@ function told(error: unknown, advice?: string): number {
     if (json) tell(jsonOf({ ...Object.fromEntries(FIELDS.map((name) => [name, error[name]])), advice }));
     else {
       tell(`${title}${detail === undefined ? '' : `: ${detail}`}`);
-      for (const fault of errors) tell(`  ${placeOf(fault)}: ${fault.detail}`);
+      // The client sends the cursor in this header.
+      for (const fault of errors)
+        tell(`  ${placeOf(fault).replace('Last-Event-ID', '--after')}: ${fault.detail}`);
       for (const { assetNum, memberGlobalId } of conflicts)
         tell(`  ${assetNum} belongs to ${memberGlobalId}`);
       if (advice !== undefined) tell(advice);
