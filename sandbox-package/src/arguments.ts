@@ -41,6 +41,9 @@ export function readArguments(given: readonly string[]): Arguments {
   const port = integer('--port', values.port, 65_535) ?? 0;
   const sandboxPort = integer('--sandbox-port', values['sandbox-port'], 65_535) ?? 0;
   if (port === sandboxPort && port !== 0) throw new Refusal('--port and --sandbox-port must differ.');
+  // The image gives both ports.
+  if (values['sandbox-only'] && port !== 0 && values['sandbox-port'] === undefined)
+    throw new Refusal('--port is for the gateway, and --sandbox-only starts none: use --sandbox-port.');
   const { host } = values;
   if (host !== '127.0.0.1' && host !== '0.0.0.0')
     throw new Refusal(`--host must be 127.0.0.1 or 0.0.0.0, not "${host}".`);

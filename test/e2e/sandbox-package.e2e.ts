@@ -235,6 +235,10 @@ describe('what cannot be started', () => {
     const rows: readonly [string, readonly string[], Record<string, string>?][] = [
       ["Unknown option '--speed': --help lists the options.", ['--speed']],
       ['--port must be a whole number from 0 to 65535, not "http".', ['--port', 'http']],
+      [
+        '--port is for the gateway, and --sandbox-only starts none: use --sandbox-port.',
+        ['--sandbox-only', '--port', '5305'],
+      ],
       ['--port needs a value that does not begin with "-".', ['--port', '-1']],
       ['--user nobody@x is no member in the seed who can log in.', ['--user', 'nobody@x']],
       [`Port ${port} is in use: choose another one by --port.`, ['--port', `${port}`]],
