@@ -166,6 +166,18 @@ describe('the page of the estate', () => {
     expect(await page.locator('.month').count()).toBe(0);
   });
 
+  it('keeps the time of a link where its day is not changed', async () => {
+    const page = await open('?endsAfter=2026-12-05T12%3A00%3A00Z');
+    expect(await page.getByLabel('Ends from').inputValue()).toBe('2026-12-05');
+    await page.getByLabel('Type').fill('softkey');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.waitForURL(/licenseType=softkey/);
+    expect(new URL(page.url()).searchParams.get('endsAfter')).toBe('2026-12-05T12:00:00Z');
+    await page.getByLabel('Ends from').fill('2026-12-06');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.waitForURL(/endsAfter=2026-12-06(&|$)/);
+  });
+
   it.each([
     ['desktop', DESKTOP],
     ['phone', PHONE],

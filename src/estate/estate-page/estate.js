@@ -78,12 +78,14 @@ function renew(id, content) {
   again.find((each) => focused && each.dataset.key === focused)?.focus();
 }
 
+/** The address may have a time; the field takes a day. */
+const dayOf = (text = '') => text.slice(0, 10);
+
 function fillForm(now) {
   for (const field of form.elements) {
     if (!field.name) continue;
     if (field.type === 'checkbox') field.checked = now[field.name] === 'true';
-    // The address may have a time; the field takes a day.
-    else field.value = field.type === 'date' ? (now[field.name] ?? '').slice(0, 10) : (now[field.name] ?? '');
+    else field.value = field.type === 'date' ? dayOf(now[field.name]) : (now[field.name] ?? '');
     // The address may name a sort order that the field does not offer.
     if (field.selectedIndex === -1) field.selectedIndex = 0;
   }
@@ -203,9 +205,12 @@ async function download() {
 form.addEventListener('submit', (event) => {
   event.preventDefault();
   const given = new FormData(form);
+  const now = filters();
+  const valueOf = ({ name, type }) =>
+    type === 'date' && given.get(name) === dayOf(now[name]) ? now[name] : (given.get(name) ?? '');
   void choose(
     Object.fromEntries(
-      [...form.elements].filter(({ name }) => name).map(({ name }) => [name, given.get(name) ?? '']),
+      [...form.elements].filter(({ name }) => name).map((field) => [field.name, valueOf(field)]),
     ),
   );
 });
