@@ -166,6 +166,13 @@ describe('the page of the estate', () => {
     expect(await page.locator('.month').count()).toBe(0);
   });
 
+  it('shows the last page in the place of one beyond it', async () => {
+    const page = await open('?page=99');
+    await isShown(page, `${ROWS} rows`);
+    await until('the rows are there', async () => (await rows(page).count()) === ROWS);
+    expect(new URL(page.url()).search).toBe('?page=1');
+  });
+
   it('keeps the time of a link where its day is not changed', async () => {
     const page = await open('?endsAfter=2026-12-05T12%3A00%3A00Z');
     expect(await page.getByLabel('Ends from').inputValue()).toBe('2026-12-05');

@@ -170,6 +170,12 @@ function fail(error) {
   element('notice').textContent = error.message;
 }
 
+/** Replaces a page of the address that lies beyond the last one. */
+function showLast(number) {
+  history.replaceState(null, '', `?${new URLSearchParams({ ...filters(), page: String(number) })}`);
+  return load();
+}
+
 async function load() {
   const mine = ++loads;
   const now = filters();
@@ -182,6 +188,7 @@ async function load() {
     ]);
     const [summary, page] = await Promise.all([sums.json(), list.json()]);
     if (mine !== loads) return;
+    if (page.page > page.totalPages && page.totalPages > 0) return showLast(page.totalPages);
     showOverview(summary, now);
     showList(page);
     incomplete(Number(list.headers.get('x-estate-incomplete') ?? 0));
