@@ -185,6 +185,21 @@ describe('the page of the estate', () => {
     await page.waitForURL(/endsAfter=2026-12-06(&|$)/);
   });
 
+  it('says that the gateway does not answer, and keeps only the rows of the same filters', async () => {
+    const page = await open('?licenseType=softkey');
+    await isShown(page, /^\d+ rows?$/);
+    const before = await rows(page).count();
+    await page.evaluate("window.fetch = () => Promise.reject(new TypeError('Failed to fetch'))");
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.getByText('The gateway does not answer. Try again in a moment.').waitFor();
+    expect(await rows(page).count()).toBe(before);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await until('the rows are gone', async () => (await rows(page).count()) === 0);
+    expect(await page.locator('#notice').innerText()).toBe(
+      'The gateway does not answer. Try again in a moment.',
+    );
+  });
+
   it.each([
     ['desktop', DESKTOP],
     ['phone', PHONE],

@@ -16,12 +16,18 @@ const credential = new Credential('tokens' in document.documentElement.dataset, 
 );
 /** The number of the last load: an answer that comes after a later question is not shown. */
 let loads = 0;
+/** The filters of the rows that are shown, as the address has them. */
+let shown;
+
+class NoAnswer extends Error {}
 
 /** @throws what the gateway says of the failure, in words. */
 async function get(path, query, accept = 'application/json') {
   const url = new URL(`../v1/${path}`, import.meta.url);
   url.search = new URLSearchParams(query);
-  const response = await fetch(url, { headers: { ...credential.headers, accept } });
+  const response = await fetch(url, { headers: { ...credential.headers, accept } }).catch(() => {
+    throw new NoAnswer('The gateway does not answer. Try again in a moment.');
+  });
   if (response.ok) return response;
   const { status } = response;
   const problem = await response.json().catch(() => ({}));
@@ -178,6 +184,7 @@ function showLast(number) {
 
 async function load() {
   const mine = ++loads;
+  const { search } = location;
   const now = filters();
   fillForm(now);
   if (!credential.isGiven) return credential.ask();
@@ -192,9 +199,10 @@ async function load() {
     showOverview(summary, now);
     showList(page);
     incomplete(Number(list.headers.get('x-estate-incomplete') ?? 0));
+    shown = search;
   } catch (error) {
     if (mine !== loads) return;
-    showNothing();
+    if (!(error instanceof NoAnswer && search === shown)) showNothing();
     fail(error);
   }
 }
