@@ -27,7 +27,7 @@ export function markdownHtml(markdown: string): string {
 }
 
 /** Returns the anchor of a heading as GitHub makes it, so that one link works on both. */
-function anchorOf(heading: string): string {
+export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
     .replace(/[^\p{L}\p{N} _-]/gu, '')

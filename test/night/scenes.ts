@@ -105,7 +105,7 @@ export const scenes: readonly Scene[] = [
     breaks: (site) => site.password(another),
     log: ['redis-away', /WRONGPASS/],
     console: /WRONGPASS/,
-    remedy: 'A refusal: section 2 has the rights',
+    remedy: 'A refusal: give it [the rights](#what-does-redis-need)',
     mends: (site) => site.password(),
   },
   {
@@ -114,7 +114,7 @@ export const scenes: readonly Scene[] = [
     breaks: (site) => site.grant('-set'),
     log: ['redis-refuses', /\+set/],
     console: /\+set/,
-    remedy: 'A refusal: section 2 has the rights',
+    remedy: 'A refusal: give it [the rights](#what-does-redis-need)',
     mends: (site) => site.grant('+set'),
   },
   {
