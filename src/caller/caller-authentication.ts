@@ -80,13 +80,12 @@ export class CallerAuthentication {
   /** Returns the caller of a known key, of a token that was verified before, or of the connection's certificate. This costs one hash. */
   recognised({ headers, socket }: Credentials): Caller | undefined {
     const key = headers['x-api-key'];
+    if (key !== undefined && headers.authorization !== undefined) return undefined;
     const token = bearerOf(headers);
     const shown = this.certificates.callersOf(socket);
     if (token === undefined && key === undefined) return shown.length === 1 ? shown[0] : undefined;
     const known =
-      token === undefined
-        ? typeof key === 'string' && this.registry.byKey(key)
-        : key === undefined && this.jwts.recognised(token);
+      token === undefined ? typeof key === 'string' && this.registry.byKey(key) : this.jwts.recognised(token);
     return known && areOf(shown, known) ? known : undefined;
   }
 
@@ -126,9 +125,9 @@ export class CallerAuthentication {
   /** Tells why a request without a token to verify has no caller. */
   refusal({ 'x-api-key': key, authorization }: IncomingHttpHeaders): ProblemException {
     const token = bearerOf({ authorization });
-    if (key === '') return REFUSALS.emptyKey;
     if (typeof key === 'string') {
-      if (token !== undefined) return REFUSALS.both;
+      if (authorization !== undefined) return REFUSALS.both;
+      if (key === '') return REFUSALS.emptyKey;
       if (this.registry.byKey(key)) return REFUSALS.twoCallers;
       // Node joins the values of repeated headers, and no key contains a comma.
       if (key.includes(', ')) return REFUSALS.keyTwice;

@@ -153,6 +153,13 @@ export function firstResponse(socket: Socket): ServerResponse | undefined {
   return underWay.get(socket)?.find(({ closed }) => !closed);
 }
 
+/** The headers that the gateway uses and of which Node keeps the first value, without a word about others. By the lengths of their names. */
+const SINGLE: readonly (string | undefined)[] = Object.assign([], {
+  4: 'host',
+  12: 'content-type',
+  13: 'authorization',
+});
+
 const HOST = /^[\w.~%!$&'()*+,;=:[\]-]*$/;
 
 /**
@@ -172,8 +179,10 @@ function faultIn(request: IncomingMessage, target: string): RequestFault | undef
   const detail = targetFault(target, host);
   if (detail !== undefined) return { parameter: 'path', detail };
   const isOld = httpVersionMinor === 0;
-  if (!isHost(host, isOld, rawHeaders))
+  const repeated = repeatedIn(rawHeaders);
+  if (repeated === 'host' || !isHost(host, isOld))
     return { parameter: 'Host', detail: 'must be given once, as the name and port of the server' };
+  if (repeated !== undefined) return { parameter: repeated, detail: 'must be given once' };
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && (isOld || coding.toLowerCase() !== 'chunked'))
     return { parameter: 'Transfer-Encoding', detail: 'must be chunked, in HTTP/1.1' };
@@ -184,14 +193,23 @@ function faultIn(request: IncomingMessage, target: string): RequestFault | undef
   return undefined;
 }
 
-function isHost(host: string | undefined, isOld: boolean, rawHeaders: readonly string[]): boolean {
-  if (host === undefined) return isOld;
-  let count = 0;
+function isHost(host: string | undefined, isOld: boolean): boolean {
+  return host === undefined ? isOld : HOST.test(host);
+}
+
+/** Returns the first of the {@link SINGLE} headers that is there twice. */
+function repeatedIn(rawHeaders: readonly string[]): string | undefined {
+  // Bit n is set once the header whose name has n letters was there.
+  let seen = 0;
   for (let name = 0; name < rawHeaders.length; name += 2) {
     const header = rawHeaders[name] as string;
-    if (header.length === 4 && header.toLowerCase() === 'host') count++;
+    const single = SINGLE[header.length];
+    if (single === undefined || header.toLowerCase() !== single) continue;
+    const bit = 1 << header.length;
+    if ((seen & bit) !== 0) return single;
+    seen |= bit;
   }
-  return count === 1 && HOST.test(host);
+  return undefined;
 }
 
 function refusalOf(

@@ -47,6 +47,11 @@ const cases: readonly (readonly [what: string, bytes: () => string, status?: num
   ['NUL in a header', () => post('X-A: b\0c\r\nContent-Length: 10\r\n', BODY)],
   ['no host', () => post('Content-Length: 10\r\n', BODY, undefined, '')],
   ['two hosts', () => post('Content-Length: 10\r\n', BODY, undefined, 'Host: a\r\nHost: evil.example\r\n')],
+  [
+    'two tokens',
+    () => post('Authorization: Bearer a.b.c\r\nauthorization: Bearer d.e.f\r\nContent-Length: 10\r\n', BODY),
+  ],
+  ['two types of the body', () => post('content-type: text/plain\r\nContent-Length: 10\r\n', BODY)],
   ['a host that is a path', () => post('Content-Length: 10\r\n', BODY, undefined, 'Host: a/b@c\r\n')],
   ['HTTP/0.9', () => 'GET /health/live\r\n\r\n'],
   ['the preface of HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
