@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ObjectField } from '../request/operation-policy.ts';
+import type { ObjectField, OperationPolicy } from '../request/operation-policy.ts';
 import type { ActingUser } from '../request/call-context.ts';
-import { cleanText } from '../shared/clean-text.ts';
+import { cleanText, joinedIds } from '../shared/clean-text.ts';
 import type { Log } from '../observability/log.ts';
 
 /** The most objects of a list that the line names. It gives only the number of the others. */
@@ -11,14 +11,17 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Writes the trail of writes (docs/faults.md, row S19): one line for each write of a known caller, with any outcome, as soon as its
- * response is known, even if the caller has hung up.
+ * response is known, even if the caller has hung up. An order that was kept for its time has one more line at its end (`DueOrders`).
  */
 export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): void {
-  const { arrived, identified, authorised, acting } = request.stages;
-  if (!identified || !authorised) return;
-  const { operationId: operation, objects } = authorised.policy;
+  const { arrived, identified, authorised, validated, acting } = request.stages;
+  if (!identified) return;
+  // A hook may have refused the request before the guard has read the policy.
+  const { policy } = authorised ?? request.routeOptions.config;
+  if (policy?.handling !== 'write') return;
+  const { operationId: operation, objects } = policy;
   const body = fieldsOf(request.body);
-  const outcome = outcomeOf(request, reply);
+  const outcome = outcomeOf(request, reply, policy);
   log.audit(
     {
       event: 'audit',
@@ -27,11 +30,13 @@ export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): v
       caller: identified.caller.name,
       actingUser: acting?.user && actingUserOf(acting.user),
       operation,
-      object: objectOf(objects, { ...body, ...fieldsOf(request.params) }),
+      object: validated
+        ? objectOf(objects, { ...body, ...fieldsOf(request.params) })
+        : uncheckedOf(objects, fieldsOf(request.params), body),
       outcome,
       status: reply.statusCode,
-      as: text(body['as']),
-      reason: text(body['reason']),
+      as: validated && text(body['as']),
+      reason: validated && text(body['reason']),
     },
     `${operation} ${outcome}`,
   );
@@ -42,25 +47,40 @@ function actingUserOf({ kind, name }: ActingUser): string {
   return kind === 'alias' ? name.slice(0, name.indexOf('=')) : 'session';
 }
 
-function outcomeOf({ stages }: FastifyRequest, reply: FastifyReply): string {
+function outcomeOf({ stages }: FastifyRequest, reply: FastifyReply, { isDryRun }: OperationPolicy): string {
   if (reply.hasHeader('idempotent-replayed')) return 'replayed';
   if (stages.failed) return String(stages.failed.fields['outcome']);
-  return stages.authorised?.policy.isDryRun ? 'not_processed' : 'processed';
+  return isDryRun || stages.handled?.changedNothing ? 'not_processed' : 'processed';
 }
 
-/** Joins the ids with slashes, then adds each list with its length. A slash in an id is `%2F`, because order numbers may have one. */
+/** Joins the ids with slashes, then adds each list with its length. */
 function objectOf(objects: readonly ObjectField[], fields: Fields): string {
-  const ids = objects.flatMap(
-    ({ name }) => text(fields[name])?.replaceAll(/[%/]/g, encodeURIComponent) ?? [],
-  );
   const lists = objects.flatMap((object) => listed(object, fields[object.name]) ?? []);
-  return [...(ids.length > 0 ? [ids.join('/')] : []), ...lists].join(' ');
+  return [...idsOf(objects, fields), ...lists].join(' ');
 }
 
-function listed({ name, of, isOptional }: ObjectField, list: unknown): string | undefined {
+/** Names of a body that was not checked only the lengths of its lists, because any field may have a password by mistake. */
+function uncheckedOf(objects: readonly ObjectField[], path: Fields, body: Fields): string {
+  const lists = objects.flatMap((object) => lengthOf(object, body[object.name]) ?? []);
+  return [...idsOf(objects, path), ...lists].join(' ');
+}
+
+function idsOf(objects: readonly ObjectField[], fields: Fields): readonly string[] {
+  const ids = objects.flatMap(({ name }) => text(fields[name]) ?? []);
+  return ids.length > 0 ? [joinedIds(ids)] : [];
+}
+
+function listed(object: ObjectField, list: unknown): string | undefined {
+  const length = lengthOf(object, list);
+  if (length === undefined) return undefined;
+  const { of } = object;
+  const first = (list as readonly unknown[]).slice(0, NAMED);
+  return `${length} ${first.map((item) => text(of ? fieldsOf(item)[of] : item) ?? '?').join()}`;
+}
+
+function lengthOf({ name, isOptional }: ObjectField, list: unknown): string | undefined {
   if (!Array.isArray(list) || (list.length === 0 && isOptional)) return undefined;
-  const named = list.slice(0, NAMED).map((item: unknown) => text(of ? fieldsOf(item)[of] : item) ?? '?');
-  return `${name}[${list.length}] ${named.join()}`;
+  return `${name}[${list.length}]`;
 }
 
 /** Shortens a text that a caller chose and that may be invalid, and removes characters that disguise others. */

@@ -15,9 +15,9 @@ export class RequestLog {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Writes the audit line of a write. */
+  /** Writes the audit line, if the request is a write. */
   responding(request: FastifyRequest, reply: FastifyReply): void {
-    if (request.stages.authorised?.policy.handling === 'write') audit(this.log, request, reply);
+    audit(this.log, request, reply);
   }
 
   /** Writes the line of a request whose response is closed, and counts it. */

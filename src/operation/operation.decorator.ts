@@ -73,6 +73,7 @@ function operation(
       HttpCode(spec.success[0].status),
       // The hooks have to know this before Nest has found the handler. The body of a file is not read before the handler.
       RouteConfig({
+        policy,
         isCached: policy.isCached,
         takesFile: policy.takesFile,
         takesPatch,

@@ -35,6 +35,7 @@ export class WriteHandling {
       const result = hasKey
         ? await this.writes.run(request, reply, { idempotencyKey, lookUp, handle })
         : await handle();
+      request.stages.pass('handled', { changedNothing: policy.changedNothing?.(result) ?? false });
       const location = policy.locationOf?.(result);
       if (location !== undefined) void reply.header('location', location);
       made = enterprisesIn(result);

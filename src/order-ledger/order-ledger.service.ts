@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
+import type { Outcome } from '../problem/catalogue.ts';
 import { inBackground } from '../shared/edge.ts';
 import type { SendOnce } from '../upstream/upstream.exchange.ts';
 import {
@@ -28,6 +29,8 @@ export interface OrderWrite extends Omit<NewWrite, 'name' | 'details'> {
   readonly order: Omit<OrderDetails, 'items' | 'reason' | 'settlement'>;
   /** For a scheduled order: if it was not sent, it is scheduled again. */
   readonly waitsAgain?: boolean;
+  /** For the audit line of a scheduled order: is called once the end of the order is known, with the status that a request would get. */
+  readonly onEnd?: ((outcome: Outcome, status: number) => void) | undefined;
 }
 
 /** Sends an order at most once: records it before the first byte. A repeat gets the same response. A failure is thrown as a problem each time. */
@@ -43,7 +46,7 @@ export class OrderLedger {
    * result is of an earlier request, and nothing was sent now.
    */
   async order(
-    { caller, order: sent, waitsAgain, ...write }: OrderWrite,
+    { caller, order: sent, waitsAgain, onEnd, ...write }: OrderWrite,
     send: (sendOnce: SendOnce) => Promise<readonly PlacedItem[]>,
   ): Promise<{ readonly result: LedgerRecord; readonly replayed: boolean }> {
     const name = orderName(sent.channelCode, sent.channelOrderId);
@@ -77,7 +80,9 @@ export class OrderLedger {
     };
     try {
       const items = await send(sendOnce);
-      return { result: await this.#ended(begun, done, placed(items)), replayed: false };
+      const result = await this.#ended(begun, done, placed(items));
+      onEnd?.('processed', done === 'succeeded' ? 201 : 202);
+      return { result, replayed: false };
     } catch (error) {
       const end = endOf(error);
       const { state, isRefused, details } = failed(end);
@@ -85,6 +90,7 @@ export class OrderLedger {
         await this.#ended(begun, 'scheduled', placed([]));
         throw end.problem;
       }
+      onEnd?.(end.problem.body.outcome, end.problem.getStatus());
       const record = await this.#ended(begun, state, details);
       throw isRefused ? end.problem : problemFor(record, false, error);
     }

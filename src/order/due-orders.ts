@@ -5,8 +5,10 @@ import type { LedgerRecord, ScheduledOrder, State } from '../order-ledger/ledger
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { reasonOf } from '../order-ledger/write-outcome.ts';
 import { NotDue } from '../order-ledger/write-recorder.ts';
-import type { ProblemSlug } from '../problem/catalogue.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
+import type { Outcome, ProblemSlug } from '../problem/catalogue.ts';
+import { type ProblemBody, ProblemException } from '../problem/problem.exception.ts';
+import type { CallContext } from '../request/call-context.ts';
+import { cleanText, joinedIds } from '../shared/clean-text.ts';
 import { mayEnd } from '../upstream/if-shown.ts';
 import { asProblem, problemFrom } from '../upstream/problems/as-problem.ts';
 import { validBody } from '../validation/validation.guard.ts';
@@ -119,12 +121,13 @@ export class DueOrders {
     await this.later.assertSameEffects(call, order, scheduled);
     abandon.throwIfAborted();
     const { name, submittedAt, details } = record;
-    // The audit of the order, as a request has one: whose order it is, and under which request id the platform sees it.
     this.log.info(
       { event: 'order-due', write: name, caller: details.caller, requestId: call.requestId },
       'A scheduled order is placed at its time',
     );
-    await this.orders.placeDue(call, order, { scheduled, submittedAt, waitsAgain: this.#mayWait(record) });
+    const onEnd = (outcome: Outcome, status: number) => this.#audit(record, { outcome, status }, call);
+    const waitsAgain = this.#mayWait(record);
+    await this.orders.placeDue(call, order, { scheduled, submittedAt, waitsAgain, onEnd });
   }
 
   async #wait(record: LedgerRecord, problem: ProblemException): Promise<number | undefined> {
@@ -170,10 +173,34 @@ export class DueOrders {
     });
     // The move is refused if the caller has cancelled the order, or another process tries it: the task looks again.
     if (kind !== 'moved') return 0;
+    this.#audit(record, problem.body);
     this.log.warn(
       { event: 'order-due-ended', write: name, caller: details.caller, state: to, reason: problem.slug },
       'A scheduled order was not placed at its time',
     );
     return undefined;
+  }
+
+  /** Writes the same line as for the end of a request. The request id is the one that the platform sees, if the order was sent. */
+  #audit(
+    { details: { caller, order } }: LedgerRecord,
+    { outcome, status }: Pick<ProblemBody, 'outcome' | 'status'>,
+    sent?: CallContext,
+  ): void {
+    if (!order) return;
+    this.log.audit(
+      {
+        event: 'audit',
+        requestId: sent?.requestId,
+        traceId: sent?.trace.traceId,
+        caller,
+        actingUser: order.scheduled?.user,
+        operation: 'placeOrder',
+        object: joinedIds([order.channelCode, order.channelOrderId].map((id) => cleanText(id))),
+        outcome,
+        status,
+      },
+      `placeOrder ${outcome}`,
+    );
   }
 }

@@ -34,7 +34,7 @@ import { notTaken, timeProblem } from './order-refusals.ts';
 const MAX_HELD_MS = 100;
 
 /** A scheduled order whose time has come, as its record says. `waitsAgain` means that it is scheduled again if it cannot be sent. */
-interface DueOrder {
+interface DueOrder extends Pick<OrderWrite, 'onEnd'> {
   readonly scheduled: ScheduledOrder;
   readonly submittedAt: number;
   readonly waitsAgain: boolean;
@@ -102,14 +102,14 @@ export class LicenseOrderService {
   async placeDue(
     call: CallContext,
     order: PlaceOrderDto,
-    { scheduled, submittedAt, waitsAgain }: DueOrder,
+    { scheduled, submittedAt, waitsAgain, onEnd }: DueOrder,
   ): Promise<void> {
     const refusal = this.#refusalOf(call, order);
     if (refusal) throw refusal;
     const isMarked = order.syncMode === 'async' && deletes(order);
     const { write, send } = await this.#prepared(call, order, scheduled.idempotencyKey, isMarked);
     call.abandon?.throwIfAborted();
-    const due = { scheduledAt: submittedAt, waitsAgain, order: { ...write.order, scheduled } };
+    const due = { scheduledAt: submittedAt, waitsAgain, onEnd, order: { ...write.order, scheduled } };
     await this.ledger.order({ ...write, ...due }, send);
   }
 

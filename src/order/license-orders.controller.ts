@@ -45,6 +45,7 @@ export class LicenseOrdersController {
     upstream: 'batchOrder',
     idempotency: 'order',
     answersRepeats: true,
+    changedNothing: (record) => (record as OrderRecordDto).state === 'scheduled',
     looksUpAsUser: true,
     // `effects-changed` is the answer to a repeat of a scheduled order that was rejected at its time.
     problems: [

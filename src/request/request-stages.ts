@@ -49,7 +49,11 @@ interface Stages {
     /** Looks up the ids that cannot be checked without the platform. The interceptor calls it. Undefined if there is nothing to look up. */
     readonly lookUp: (() => Promise<void>) | undefined;
   };
-  // `UpstreamErrorInterceptor` handles the request. The hooks then add headers, log line, metrics and audit line.
+  /**
+   * `WriteHandling`: a write that did not fail. `changedNothing` is what its policy says of the response. A read does not have this stage. The
+   * hooks then add headers, log line, metrics and audit line.
+   */
+  readonly handled: { readonly changedNothing: boolean };
   /** The problem filter or a hook: the fields of the problem for the log line. */
   readonly failed: { readonly fields: Readonly<Record<string, string | number | boolean | undefined>> };
 }
@@ -61,6 +65,7 @@ export class RequestStages implements Partial<Stages> {
   declare readonly validated?: Stages['validated'];
   declare readonly acting?: Stages['acting'];
   declare readonly reached?: Stages['reached'];
+  declare readonly handled?: Stages['handled'];
   declare readonly failed?: Stages['failed'];
 
   constructor(readonly arrived: Stages['arrived']) {}
@@ -104,6 +109,7 @@ declare module 'fastify' {
   }
   /** The declarations of `@Operation` for a route, before Nest knows its handler. */
   interface FastifyContextConfig {
+    policy?: OperationPolicy;
     isCached?: boolean;
     takesFile?: boolean;
     /** True for a PATCH and its dry run: the body may be of the type of merge patches. */

@@ -26,3 +26,8 @@ export function cleanText(text: string, redact: (text: string) => string = (same
   );
   return [...plain.trim()].slice(0, MAX_LENGTH).join('');
 }
+
+/** Joins ids with slashes, for the audit line. A slash in an id is `%2F`, because order numbers may have one. */
+export function joinedIds(ids: readonly string[]): string {
+  return ids.map((id) => id.replaceAll(/[%/]/g, encodeURIComponent)).join('/');
+}

@@ -11,6 +11,7 @@ import { useStack } from '../support/stack.ts';
 /** The audit line of every write of the document, with each outcome that it can have (docs/faults.md, row S19). */
 
 const { sandbox, gateway } = useStack({
+  callers: [{ name: 'slow', scopes: ['operate'], rateLimit: { requests: 1, perSeconds: 3600 } }],
   environment: { WEBHOOK_HOSTS: '127.0.0.1', UPSTREAM_DEADLINE_MS: '5000', ESTATE_REFRESH: '6h' },
 });
 
@@ -176,6 +177,8 @@ const audited = async () =>
 interface Sent {
   readonly path: string;
   readonly object: string;
+  /** What the line names of a request whose body was not checked: the ids in the path, and the length of each list. */
+  readonly unchecked: string;
   dryRun(): Promise<TestAnswer>;
   send(query?: string, headers?: Readonly<Record<string, string>>): Promise<TestAnswer>;
 }
@@ -194,6 +197,7 @@ async function prepared({ method, template, operation }: DocumentedRoute): Promi
   return {
     path,
     object: `${values.join('/')}${named}`.trim(),
+    unchecked: [values.join('/'), ...(named.match(/\w+\[\d+\]/g) ?? [])].join(' ').trim(),
     send: (query = '', more = {}) =>
       gateway.request(method, path + query, { body, headers: { ...headers, ...more } }),
     dryRun: () => gateway.request('POST', filled(dryRun?.template ?? ''), { body, headers }),
@@ -248,7 +252,7 @@ describe('S19 the audit line names the object of the write, and says', () => {
     const sent = await prepared(route);
     const answer = await sent.send('?nonsense=1');
     expect(answer.status).toBe(400);
-    await expectLine(route, sent, answer, 'not_processed');
+    await expectLine(route, { ...sent, object: sent.unchecked }, answer, 'not_processed');
   });
 
   it.each(calling)('`not_processed` of $id that the platform refuses', async (route) => {
@@ -279,6 +283,88 @@ describe('S19 the audit line names the object of the write, and says', () => {
     const again = await sent.send('', key);
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([first.status, 'true']);
     await expectLine(route, sent, again, 'replayed');
+  });
+});
+
+it('S19 the audit line of a body with a fault has no text of it', async () => {
+  const password = newSecret('m');
+  // The caller has mixed up account and password, and a reason with a text.
+  const members = [{ account: `${password}!`, password: 'nina', name: 'Nina' }];
+  expect((await gateway.post(`${HARBOUR}/members`, { members })).status).toBe(400);
+  expect((await audited()).at(-1)).toMatchObject({
+    operation: 'addMembers',
+    object: 'ent-harbour members[1]',
+  });
+  const settlement = { as: password, reason: password };
+  expect((await gateway.post('/v1/license-orders/crm/SO-1/settlement', settlement)).status).toBe(400);
+  expect((await audited()).at(-1)).toMatchObject({ operation: 'settleOrder', object: 'crm/SO-1' });
+  expect((await audited()).filter((line) => JSON.stringify(line).includes(password))).toEqual([]);
+});
+
+it('S19 a write that changed nothing at all is `not_processed`, although its response is no problem', async () => {
+  const answer = await gateway.post(`${HARBOUR}/locks/disable`, { assetNums: ['8000009999'] });
+  expect([answer.status, answer.body['failed']]).toEqual([207, 1]);
+  expect((await audited()).at(-1)).toMatchObject({ operation: 'disableLocks', outcome: 'not_processed' });
+});
+
+it('S19 a write of a known caller that the gateway refuses before its body is read has a line too', async () => {
+  const key = gateway.keys['slow'] as string;
+  await gateway.get('/v1/callers/me', { key });
+  expect((await gateway.request('DELETE', '/v1/maintenance', { key })).status).toBe(429);
+  expect((await audited()).at(-1)).toMatchObject({
+    ...{ operation: 'endMaintenance', caller: 'slow', outcome: 'not_processed', status: 429 },
+  });
+  const members = [{ account: 'x'.repeat(1_100_000) }];
+  expect((await gateway.post(`${HARBOUR}/members`, { members })).status).toBe(413);
+  expect((await audited()).at(-1)).toMatchObject({
+    ...{ operation: 'addMembers', object: 'ent-harbour', outcome: 'not_processed', status: 413 },
+  });
+});
+
+describe('S19 an order for a later time', () => {
+  it.each([
+    ['is placed', undefined, 'processed', 201],
+    ['the platform refuses', { code: '13004' }, 'not_processed', 422],
+    ['the platform does not answer', { reset: 'before-headers' }, 'unknown', 502],
+  ] as const)(
+    'that %s has a line of its acceptance and one of its end',
+    async (_, action, outcome, status) => {
+      const quiet = await startInProcess(sandbox, { LOG_LEVEL: 'warn' });
+      try {
+        const number = fresh('SO/A');
+        if (action) await sandbox.fault({ operation: 'batchOrder', times: 1, action });
+        const order = { ...orderOf(number), notBefore: daysFromNow(1.5 / 86_400) };
+        expect((await quiet.post('/v1/license-orders', order)).status).toBe(202);
+        const lines = () =>
+          quiet.logLines.flatMap((line) =>
+            line.includes('"event":"audit"') ? [JSON.parse(line) as object] : [],
+          );
+        await until('the order has ended', async () => lines().length > 1);
+        const object = `crm/${number.replace('/', '%2F')}`;
+        const ofOrder = { operation: 'placeOrder', caller: 'tester', object };
+        expect(lines()).toMatchObject([
+          { ...ofOrder, outcome: 'not_processed', status: 202 },
+          { ...ofOrder, outcome, status, requestId: expect.stringMatching(/^scheduled-/) },
+        ]);
+      } finally {
+        await quiet.stop();
+      }
+    },
+  );
+
+  it('that its caller may no longer place has a line of its end', async () => {
+    const quiet = await startInProcess(sandbox, { LOG_LEVEL: 'warn' });
+    try {
+      const order = { ...orderOf(fresh('SO-A')), notBefore: daysFromNow(2.5 / 86_400) };
+      expect((await quiet.post('/v1/license-orders', order)).status).toBe(202);
+      quiet.callers = quiet.callers.map((caller) => ({ ...caller, scopes: ['orders:read'] as const }));
+      quiet.writeCallers();
+      const last = () => quiet.logLines.filter((line) => line.includes('"event":"audit"'));
+      await until('the order has ended', async () => last().length > 1);
+      expect(JSON.parse(last()[1] ?? '')).toMatchObject({ outcome: 'not_processed', status: 403 });
+    } finally {
+      await quiet.stop();
+    }
   });
 });
 

@@ -263,7 +263,7 @@ describe('S19 the audit', () => {
     ]);
   });
 
-  it('names orders and settlements with their reason, on one line each', async () => {
+  it('names orders and settlements with their reason, unless it has a fault', async () => {
     const path = '/v1/license-orders/crm/SO-audited/settlement';
     const reason = 'line one\n{"event":"audit"}\u2028\u202eenod';
     await gateway.post(path, { as: 'succeeded', reason });
@@ -276,8 +276,6 @@ describe('S19 the audit', () => {
       {
         operation: 'settleOrder',
         object,
-        as: 'succeeded',
-        reason: 'line one {"event":"audit"} enod',
         status: 400,
       },
       {
@@ -290,6 +288,8 @@ describe('S19 the audit', () => {
       { operation: 'dryRunPlaceOrder', object, outcome: 'not_processed', status: 200 },
       { operation: 'placeOrder', object, outcome: 'processed', status: 201 },
     ]);
+    // The first reason breaks the rules for texts, so nothing of it is in the log.
+    expect(JSON.stringify(await lines())).not.toContain('enod');
   });
 });
 
