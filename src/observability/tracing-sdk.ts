@@ -29,12 +29,16 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { TracingConfig } from '../config/app-config.ts';
 import { ConfigError } from '../config/config-error.ts';
+import { httpUrl } from '../config/schemas.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import { version } from '../shared/shipped-file.ts';
 import type { Log } from './log.ts';
 import { collectSpans } from './tracing.ts';
 
 const MAX_WORDS = 200;
+const TRACES_ENDPOINT = 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
+/** The form of one header, or nothing: the value has printable ASCII and blanks, and `%` only before two hex digits. */
+const HEADER = /^\s*$|^ *[\w!#$%&'*+.^`|~-]+ *=(?:[ !-$&-~]|%[\da-f]{2})*$/i;
 const DETECTORS: Readonly<Record<string, ResourceDetector>> = {
   env: envDetector,
   host: hostDetector,
@@ -55,6 +59,7 @@ const SAMPLERS: Readonly<Record<string, () => Sampler>> = {
  */
 export function startTracing(log: Log, { headers }: TracingConfig): { stop(): Promise<void> } {
   const { env } = process;
+  assertForms(headers?.reveal());
   // The headers may come from a file, so they are set here.
   if (headers) env['OTEL_EXPORTER_OTLP_HEADERS'] = headers.reveal();
   // The process' own detector is left out, because it sends the command line and the user.
@@ -66,7 +71,7 @@ export function startTracing(log: Log, { headers }: TracingConfig): { stop(): Pr
     env['OTEL_RESOURCE_ATTRIBUTES'] = [given, `service.version=${encodeURIComponent(version)}`]
       .filter((part) => part !== '')
       .join(',');
-  sayOnce(log);
+  const read = sayOnce(log);
   const sent = chosen(['OTEL_TRACES_EXPORTER'], ['otlp', 'none']);
   const protocol = chosen(
     ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'],
@@ -95,10 +100,27 @@ export function startTracing(log: Log, { headers }: TracingConfig): { stop(): Pr
       linkCountLimit: getNumberFromEnv('OTEL_SPAN_LINK_COUNT_LIMIT'),
     },
   });
+  read();
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   trace.setGlobalTracerProvider(provider);
   collectSpans();
   return { stop: () => provider.shutdown().catch(() => undefined) };
+}
+
+/** Throws if an address or headers for the collector have another form. The SDK would send the spans elsewhere, or without the headers. */
+function assertForms(headers: string | undefined): void {
+  const own = getStringFromEnv(TRACES_ENDPOINT);
+  const wrong = own === undefined ? undefined : httpUrl({ query: true }).safeParse(own).error;
+  const faults = wrong ? [`${TRACES_ENDPOINT} ${wrong.issues[0]?.message}`] : [];
+  for (const [name, value] of [
+    ['OTEL_EXPORTER_OTLP_HEADERS', headers],
+    ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', getStringFromEnv('OTEL_EXPORTER_OTLP_TRACES_HEADERS')],
+  ] as const)
+    if (value?.split(',').some((part) => !HEADER.test(part)))
+      faults.push(
+        `${name} must be name=value, comma separated, with every other character of a value as %XX`,
+      );
+  if (faults.length > 0) throw new ConfigError(faults);
 }
 
 /** Returns the value of the first of these variables that is set, or the first word if none is. */
@@ -152,11 +174,16 @@ function detectors(): ResourceDetector[] {
   });
 }
 
-/** Logs the reports of the SDK, each text once, because a collector that is away fails every few seconds. */
-function sayOnce(log: Log): void {
+/**
+ * Logs the reports of the SDK, each text once, because a collector that is away fails every few seconds. Until the returned function is
+ * called, the SDK reads the environment and its reports quote values, so only the names of variables are logged.
+ */
+function sayOnce(log: Log): () => void {
   const said = new Set<string>();
+  let isReading = true;
   const say = (message: string) => {
-    const text = cleanText(message, (same) => same)
+    // The reports of this file begin with the name of the variable, and quote no value.
+    const text = cleanText(isReading && !message.startsWith('OTEL_') ? withoutValues(message) : message)
       .slice(0, MAX_WORDS)
       .toWellFormed();
     if (said.has(text) || said.size >= 20) return;
@@ -168,4 +195,10 @@ function sayOnce(log: Log): void {
     { error: say, warn: say, info: quiet, debug: quiet, verbose: quiet },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
+  return () => (isReading = false);
+}
+
+function withoutValues(message: string): string {
+  const [name = 'A variable of OpenTelemetry'] = /OTEL_[A-Z_]+/.exec(message) ?? [];
+  return `${name} has a value that OpenTelemetry cannot use: the default is used`;
 }

@@ -317,6 +317,38 @@ describe('with a collector', () => {
     await expect(start({ [variable]: word })).rejects.toThrow(`${variable} must be one of ${allowed}`);
   });
 
+  it.each([
+    [
+      'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+      (word: string) => `https://collector.example:99999/?token=${word}`,
+    ],
+    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', (word: string) => `ftp://collector.example/${word}`],
+    ['OTEL_EXPORTER_OTLP_HEADERS', (word: string) => `authorization ${word}`],
+    ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', (word: string) => `a=b,two words=${word}`],
+  ])('%s in another form stops the start, and its value is not printed (%#)', async (variable, valueOf) => {
+    const word = newSecret('t');
+    const failure: unknown = await start({ [variable]: valueOf(word) }).catch((error: unknown) => error);
+    expect(String(failure)).toContain(`${variable} must be`);
+    expect(String(failure)).not.toContain(word);
+  });
+
+  it('the log names variables with a value that OpenTelemetry cannot use, and never the value', async () => {
+    const word = newSecret('t');
+    const names = [
+      'TRACES_SAMPLER_ARG',
+      'EXPORTER_OTLP_COMPRESSION',
+      'EXPORTER_OTLP_TIMEOUT',
+      'BSP_MAX_QUEUE_SIZE',
+    ];
+    const running = await start({
+      ...Object.fromEntries(names.map((name) => [`OTEL_${name}`, word])),
+      OTEL_TRACES_SAMPLER: 'traceidratio',
+    });
+    await running.stop();
+    for (const name of names) expect(running.output()).toMatch(new RegExp(`"said":"OTEL_${name} `));
+    expect(running.output()).not.toContain(word);
+  });
+
   it('no spans are sent where OpenTelemetry is switched off, and a trace is passed on', async () => {
     const before = collector.headers.length;
     const running = await start({ OTEL_SDK_DISABLED: 'true' });
