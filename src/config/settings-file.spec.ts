@@ -46,6 +46,16 @@ describe('G1 a settings file', () => {
     );
   });
 
+  it('with a key or a text of another form is told by the rule for it', () => {
+    const schema = z.record(
+      z.string().regex(/^[a-z]+$/, { error: 'an alias must be small letters' }),
+      z.any(),
+    );
+    expect(faultOf('{"A!":1}', schema)).toBe(
+      'must be the path of a usable file: A!: an alias must be small letters',
+    );
+  });
+
   it('that is missing, a folder or closed to this process is told as that', () => {
     const read = (of: string) => () => readSettingsFile(of, z.any());
     expect(read(join(folder, 'none'))).toThrow(

@@ -31,7 +31,9 @@ export function readSettingsFile<T>(
   if (result.success) return result.data;
   const faults = result.error.issues.map((issue) => {
     const name = nameOf(content, issue.path);
-    return `${placeOf(issue.path)}${name === undefined ? '' : ` of "${name}"`}: ${issue.message}`;
+    // The message for a key is only that it is invalid. The rule is in the issues of the key.
+    const rule = issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined;
+    return `${placeOf(issue.path)}${name === undefined ? '' : ` of "${name}"`}: ${rule ?? issue.message}`;
   });
   throw new SettingsFileError(faults.join('; '));
 }

@@ -88,11 +88,11 @@ export class SqliteFile implements Engine {
       accessSync(folder, constants.W_OK);
     } catch {
       throw new ConfigError([
-        `DATABASE_URL names a file in ${folder}, which is not there or not writable: make the folder, and let the user of the gateway write it`,
+        `DATABASE_URL names a file in a folder that is not there or not writable: make the folder, and let the user of the gateway write it`,
       ]);
     }
     if (this.#fileNow()?.isFile() === false)
-      throw new ConfigError([`DATABASE_URL names ${this.path}, which is no file: name one in a folder`]);
+      throw new ConfigError(['DATABASE_URL names something that is no file: name one in a folder']);
     try {
       await this.#writer.ask('read', []);
       await this.#reader.ask('read', []);
@@ -101,7 +101,7 @@ export class SqliteFile implements Engine {
       if (error.reason !== 'away') throw new ConfigError([`DATABASE_URL: ${error.message}`]);
       if (this.#fileNow()) throw error;
       throw new ConfigError([
-        `DATABASE_URL names ${this.path}, which cannot be made or opened: name a file that the user of the gateway can make`,
+        `DATABASE_URL names a file that cannot be made or opened: name a file that the user of the gateway can make`,
       ]);
     }
     this.#file = this.#fileNow()?.ino;

@@ -13,12 +13,14 @@ export const ALIAS = /^[A-Za-z0-9_.-]{1,64}$/;
 export const ALIAS_RULE = 'must be 1 to 64 of A-Z a-z 0-9 _ . -';
 export const DEFAULT_ALIAS = 'default';
 
+const text = z.string().min(1, { error: 'must not be empty' });
+
 const schema = z.record(
   z.string().regex(ALIAS, { error: `an alias ${ALIAS_RULE}` }),
   z.strictObject({
-    username: z.string().min(1),
-    password: z.string().min(1),
-    enterprises: z.array(z.string().min(1)).optional(),
+    username: text,
+    password: text,
+    enterprises: z.array(text).optional(),
   }),
 );
 
