@@ -101,7 +101,8 @@ export class MemberRightsService {
     // If nothing is left to change, an earlier request with this tag may have changed it, and its response was lost (RFC 9110, 13.1.1).
     if (isOther && assigned.length + withdrawn.length > 0) throw new ProblemException('precondition-failed');
     const conflicts = conflictsOf(assigned, all);
-    if (conflicts.length > 0) throw new ProblemException('asset-assigned-twice', { conflicts });
+    if (conflicts.length > 0)
+      throw new ProblemException('asset-assigned-twice', { conflicts: shownTo(call, conflicts) });
     const kept = adding.filter((assetNum) => owned.has(assetNum));
     if (call.dryRun) show(call.dryRun, ids, all, { assigned, withdrawn, kept });
     if (assigned.length + withdrawn.length > 0) {
@@ -131,7 +132,10 @@ export class MemberRightsService {
       .catch(() => undefined);
     const conflicts = all ? conflictsOf(assigned, all) : [];
     return new ProblemException('asset-assigned-twice', {
-      conflicts: conflicts.filter((each) => each.memberGlobalId !== memberGlobalId),
+      conflicts: shownTo(
+        call,
+        conflicts.filter((each) => each.memberGlobalId !== memberGlobalId),
+      ),
       upstream: problem.body.upstream,
       cause: error,
     });
@@ -161,6 +165,11 @@ function show(
       const assetId = assetIds.get(assetNum) ?? null;
       dryRun.add(kind, { ...ids, assetNum, assetId, readable: assetIds.has(assetNum) });
     }
+}
+
+/** Returns no holder of a number to a caller who may not read members. */
+function shownTo<T>({ caller }: CallContext, conflicts: readonly T[]): readonly T[] {
+  return caller.scopes?.has('members:read') ? conflicts : [];
 }
 
 function conflictsOf(assigned: readonly string[], all: WholeList<AssetNumDto>) {

@@ -5,7 +5,10 @@ import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
 const { sandbox, gateway } = useStack({
-  callers: [{ name: 'viewer', scopes: ['members:read'], enterprises: ['*'], users: ['default'] }],
+  callers: [
+    { name: 'viewer', scopes: ['members:read'], enterprises: ['*'], users: ['default'] },
+    { name: 'writer', scopes: ['members:write'], enterprises: ['*'], users: ['default'] },
+  ],
 });
 
 const HARBOUR = '/v1/enterprises/ent-harbour';
@@ -206,6 +209,11 @@ describe('the asset numbers of a member', () => {
         conflicts: [{ assetNum: taken, memberGlobalId: 'mem-harbour-bo' }],
       });
     }
+    // A caller that may not read members learns that the number is taken, and not by whom.
+    const key = gateway.keys['writer'] as string;
+    const body = { assign: [taken] };
+    const blind = await gateway.request('PATCH', ANNA, { body, key });
+    expect(blind.body).toMatchObject({ status: 409, code: 'asset-assigned-twice', conflicts: [] });
     expect(await sandbox.journal('changePrivileges')).toEqual([]);
   });
 
