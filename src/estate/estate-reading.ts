@@ -159,10 +159,7 @@ export class EstateReading {
     const startedAt = known.now();
     const call = this.platform.contextFor(hold.name, hold.over);
     const before = await this.store.assets(hold.name);
-    let lists = await this.lists.read(hold.name, call);
-    const listed = new Set(lists.assets.map(({ assetId }) => assetId));
-    // One list may leave an asset out, so a second one must lack it too.
-    if (![...before.keys()].every((id) => listed.has(id))) lists = await this.lists.read(hold.name, call);
+    const lists = await this.lists.read(hold.name, call, before);
     // Some platforms show empty lists of an enterprise that they do not know. One that a write has just made is empty, too.
     if (lists.assets.length === 0 && known.askedAt > BY_WRITE && this.#isOnlyAskedFor(known))
       return this.#forget(hold, 'it has no asset');

@@ -249,7 +249,8 @@ describe('the estate', () => {
     const askedAt = new Date().toISOString();
     await refresh(gateway, 'ent-harbour');
     await isState(gateway, 'ent-harbour', 'whole', askedAt);
-    const ids = (rows: readonly Row[]) => rows.map(({ assetId, productUri }) => `${assetId} ${productUri}`);
+    const ids = (rows: readonly Row[]) =>
+      rows.map(({ assetId, productUri }) => `${assetId} ${String(productUri)}`);
     expect(ids(await rowsOf(gateway, '&enterpriseGlobalId=ent-harbour'))).toEqual(ids(shown));
     expect(await told()).toEqual(before);
   });

@@ -197,9 +197,9 @@ describe('a code that the profile of the platform teaches', () => {
   });
 
   it('is none of the interface, whose codes all have their meaning', () => {
-    const all = new Set([...interfaceCodes.order, ...interfaceCodes.member]);
-    expect([...upstreamCodes.keys(), '0', '60027'].sort()).toEqual([...all].sort());
-    for (const code of all)
+    const codes = new Set([...interfaceCodes.order, ...interfaceCodes.member]);
+    expect([...upstreamCodes.keys(), '0', '60027'].sort()).toEqual([...codes].sort());
+    for (const code of codes)
       for (const module of codeModules) {
         const isOfModule = interfaceCodes[module].includes(code);
         expect([module, code, faultOfCode(module, code, 'refused') !== undefined]).toEqual([
