@@ -47,19 +47,8 @@ export class EstateLists {
     private readonly readings: PlatformReadings,
   ) {}
 
-  /** Reads the lists again if they lack an asset of `had`: one list may leave it out, and only what two lack is gone. */
-  async read(
-    enterpriseGlobalId: string,
-    call: CallContext,
-    had: ReadonlyMap<string, unknown>,
-  ): Promise<ReadLists> {
-    const lists = await this.#once(enterpriseGlobalId, call);
-    const listed = new Set(lists.assets.map(({ assetId }) => assetId));
-    return [...had.keys()].every((id) => listed.has(id)) ? lists : this.#once(enterpriseGlobalId, call);
-  }
-
   /** Calls order #8, then member #6, #8 and #5, and order #8 once more if assets came meanwhile. Rejects where one of the lists did not come whole. */
-  async #once(enterpriseGlobalId: string, call: CallContext): Promise<ReadLists> {
+  async read(enterpriseGlobalId: string, call: CallContext): Promise<ReadLists> {
     const ids = { enterpriseGlobalId };
     const assets = await this.#assets(call, ids);
     // Some platforms list an asset twice.

@@ -159,7 +159,7 @@ export class EstateReading {
     const startedAt = known.now();
     const call = this.platform.contextFor(hold.name, hold.over);
     const before = await this.store.assets(hold.name);
-    const lists = await this.lists.read(hold.name, call, before);
+    const lists = await this.lists.read(hold.name, call);
     // Some platforms show empty lists of an enterprise that they do not know. One that a write has just made is empty, too.
     if (lists.assets.length === 0 && known.askedAt > BY_WRITE && this.#isOnlyAskedFor(known))
       return this.#forget(hold, 'it has no asset');

@@ -478,11 +478,11 @@ it('an asset is told as missing whatever the others lack but their ids', async (
   await lists('listAssets', [{ id: 'ast-1002', assetNum: '8000001002' }, { id: 'ast-1003' }]);
   const path = `${HARBOUR}/assets`;
   const code = 'asset-not-found';
-  expect(await gateway.get(`${path}/ast-1001`)).toMatchObject({ status: 404, body: { code } });
+  expect(await gateway.get(`${path}/ast-9001`)).toMatchObject({ status: 404, body: { code } });
   expect(await gateway.get(`${path}/ast-1003`)).toMatchObject({ status: 200, body: { assetNum: null } });
   await sandbox.control('DELETE', '/faults');
   await lists('listAssets', [{ assetNum: '8000001001' }]);
-  expect(await gateway.get(`${path}/ast-1001`)).toMatchObject({ status: 502, body: VIOLATION });
+  expect(await gateway.get(`${path}/ast-9001`)).toMatchObject({ status: 502, body: VIOLATION });
 });
 
 describe('the assets of an order', () => {

@@ -236,25 +236,6 @@ describe('the estate', () => {
     await isState(gateway, 'ent-harbour', 'whole', askedAt);
   });
 
-  it('E22 takes nothing for gone that one empty answer of the platform lacks', async () => {
-    const [before, shown] = [await told(), await rowsOf(gateway, '&enterpriseGlobalId=ent-harbour')];
-    const empty = { code: 0, codeAs: 'integer', status: 200, data: [] };
-    for (const operation of ['listAssets', 'listAssetNums', 'listLentLocks'])
-      await sandbox.fault({
-        operation,
-        match: { enterpriseGlobalId: 'ent-harbour' },
-        times: 1,
-        action: empty,
-      });
-    const askedAt = new Date().toISOString();
-    await refresh(gateway, 'ent-harbour');
-    await isState(gateway, 'ent-harbour', 'whole', askedAt);
-    const ids = (rows: readonly Row[]) =>
-      rows.map(({ assetId, productUri }) => `${assetId} ${String(productUri)}`);
-    expect(ids(await rowsOf(gateway, '&enterpriseGlobalId=ent-harbour'))).toEqual(ids(shown));
-    expect(await told()).toEqual(before);
-  });
-
   it('E5 shows a product that an order has deleted as gone, and does not tell it, though its asset has not changed', async () => {
     const before = await told();
     const item = {

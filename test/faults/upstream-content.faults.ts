@@ -389,16 +389,17 @@ describe('lists', () => {
     await expectAsked(members);
   });
 
-  it('C21 wrong totals: at least what came is counted, and the gateway does not loop up to them', async () => {
+  it('C21 wrong totals: what came is counted, and the gateway does not loop up to them', async () => {
     await answerData(page(22, 5, 10 ** 9), members);
     const answer = await send(gateway, members);
-    expect(answer.body).toMatchObject({ page: 1, pageSize: 20, total: 22, totalPages: 2 });
+    // Nothing says that the page is the last one.
+    expect(answer.body).toMatchObject({ page: 1, pageSize: 20, total: null, totalPages: null });
     expect(answer.body['items']).toHaveLength(20);
     expect(answer.headers.get('link')?.length).toBeLessThan(1_000);
     const overview = await gateway.get('/v1/enterprises/ent-harbour/overview');
     expect(overview.body).toMatchObject({ members: { total: 22 }, unreachable: [] });
     // The overview asks for 200 members, so the platform may have cut its page: the gateway looks for another one.
-    await expectAsked(members, 5);
+    await expectAsked(members, 4);
   });
 
   const adding = {
