@@ -52,9 +52,7 @@ function expectedFor(code: string, { id, effect }: OperationCase): Expected {
         ? { ...refusal(503, 'upstream-unavailable'), retryable: true, attempts: 2 }
         : { ...refusal(502, 'outcome-unknown'), outcome: 'unknown', retryable: effect === 'repeatable' };
     case '33009':
-      return read
-        ? { ...refusal(502, 'upstream-unmapped-error'), ...unclear }
-        : { ...refusal(502, 'outcome-unknown'), outcome: 'unknown' };
+      return { ...refusal(502, 'outcome-unknown'), outcome: 'unknown' };
     default:
       return { ...refusal(502, 'upstream-unmapped-error'), ...unclear };
   }

@@ -105,7 +105,7 @@ describe('upstream codes that mean something else after a write', () => {
     [
       '33009',
       {
-        read: said('upstream-unmapped-error', 502, 'not_processed', false),
+        read: said('outcome-unknown', 502, 'unknown', false),
         repeatable: said('outcome-unknown', 502, 'unknown', false),
         once: said('outcome-unknown', 502, 'unknown', false),
       },

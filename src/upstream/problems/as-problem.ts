@@ -92,9 +92,7 @@ function refusal(failure: UpstreamFailure): ProblemException {
   const outcome = write ? 'unknown' : 'not_processed';
   const known = meaningOf(operation, details);
   if (known && details.taught) return taughtProblem(known.slug, failure);
-  // A read that meets the code of an open write sent none, and the interface gives the code no meaning there.
-  if (!known || (known.slug === 'outcome-unknown' && !write))
-    return problem('upstream-unmapped-error', failure, { outcome });
+  if (!known) return problem('upstream-unmapped-error', failure, { outcome });
   // The platform's own text says "retry". A retry of a write would place orders twice.
   if (known.transient) return write ? unknown(failure, 502) : problem(known.slug, failure, { retryAfter: 1 });
   if (known.refuses === 'userToken' && details.actingAs === 'session')
