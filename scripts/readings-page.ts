@@ -70,9 +70,7 @@ in the profile, for each module. It counts within seconds:
   found something of the order.
 - \`placed-before\` does not say whose order it is: another program may have used the number. A search settles the
   order only by licence orders that are as new as the order. Otherwise an operator settles it.
-- A code of the interface means what section 7 says in its own module. In the other one it is unknown until it is taught.
-- A profile that teaches a code of the interface in its own module, or uses an unknown word, is refused; the last one stays in
-  use.
+- A profile that teaches a code of the interface or uses an unknown word is refused; the last one stays in use.
 - From the token endpoint, \`credentials\` in either module means the secret of the application, or the name and password
   of the user.
 - \`npm run conformance\` keeps the codes of a profile, and lists those that nobody has taught.

@@ -2,7 +2,8 @@ import type { KnownReadings } from '../config/platform-profile.ts';
 import { plainReadings, type ReadingName, readingNames } from '../config/readings.ts';
 import { interfaceCodes } from '../config/taught-codes.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
-import type { UpstreamModule, UpstreamOperation } from '../upstream/operations.ts';
+import { operations, type UpstreamModule, type UpstreamOperation } from '../upstream/operations.ts';
+import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';
 import { FLAGS } from './list-questions.ts';
 import type { Answer } from './platform.ts';
 
@@ -89,13 +90,13 @@ export class Findings {
   /** Notes the code of any answer. */
   met({ operation, code, words }: Answer): void {
     const { module } = operation;
-    if (code !== undefined && !interfaceCodes[module].includes(code))
+    if (code !== undefined && !isOfInterface(code, operation))
       this.#codes.set(`${module} ${code}`, { module, code, words });
   }
 
   /** Notes a code of the token endpoint. The profile may teach it in either module. */
   metAtTokenEndpoint(code: string, words: string): void {
-    if (!interfaceCodes.member.includes(code))
+    if (!interfaceCodes.some((known) => known === code))
       this.#codes.set(`member ${code}`, { module: 'member', code, words });
   }
 
@@ -126,6 +127,13 @@ export class Findings {
     const explained = this.differing.flatMap((name) => EXPLAINED[name] ?? []);
     return [...this.#gaps].filter((gap) => !explained.some((form) => form.test(gap))).sort();
   }
+}
+
+/** True if the interface has the code for this operation. Codes without operations belong to every operation. */
+function isOfInterface(code: string, { module, partialCode }: UpstreamOperation): boolean {
+  const of = upstreamCodes.get(code)?.of;
+  if (!of) return code === partialCode;
+  return of.length === 0 || of.some((name) => operations[name].module === module);
 }
 
 /** The departures that follow from a reading. */

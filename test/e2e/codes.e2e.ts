@@ -327,42 +327,6 @@ describe('a code that was met and is not taught', () => {
   });
 });
 
-describe('a code that the interface has for the other module', () => {
-  it('says nothing of an order, which is not sent again', async () => {
-    await profile.tell(gateway, {});
-    for (const code of ['40000', '60024', '60017', '30002', '80001']) {
-      const number = newNumber();
-      await refuse('batchOrder', code, { phase: 'after' });
-      const { status, body } = await place(number);
-      expect([status, body]).toMatchObject([
-        502,
-        { code: 'upstream-unmapped-error', outcome: 'unknown', retryable: false, upstream: { code } },
-      ]);
-      expect(await stateOf(number)).toMatchObject({ state: 'in_doubt' });
-      expect((await place(number, { syncMode: 'async' })).body).toMatchObject({
-        code: 'idempotency-key-reused',
-      });
-    }
-    expect(await sent()).toBe(5);
-  });
-
-  it('may be taught', async () => {
-    await teach({ order: { '40000': 'refused' }, member: { '13004': 'refused' } });
-    await refuse('batchOrder', '40000');
-    expect((await place(newNumber())).body).toMatchObject(
-      problem('upstream-rejected', 'not_processed', false, '40000'),
-    );
-  });
-
-  it('says nothing of what was read', async () => {
-    await profile.tell(gateway, {});
-    await refuse('listAssets', '60002', { times: 2 });
-    expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).body).toMatchObject({
-      ...{ status: 502, code: 'upstream-unmapped-error' },
-    });
-  });
-});
-
 it.each<[string, object, string]>([
   [
     'an unknown word',

@@ -327,9 +327,7 @@ it('the catalogue has every code of the platform, and what the gateway makes of 
     problem: string | null;
     operations: string[];
   }[];
-  const all = new Set(Object.values(interfaceCodes).flat());
-  all.delete('0');
-  expect(codes.map(({ code }) => code).sort()).toEqual([...all].sort());
+  expect(codes.map(({ code }) => code).sort()).toEqual(interfaceCodes.filter((code) => code !== '0').sort());
   const told = new Map(codes.map(({ code, status, problem }) => [code, [status, problem]]));
   for (const { code, slug, status } of refusalCodes)
     expect([code, told.get(code)]).toEqual([code, [status, slug]]);

@@ -145,7 +145,7 @@ describe('codes', () => {
   const rejected = expected(422, 'upstream-rejected', 'not_processed');
   it.each<[string, number, Expected, Expected, number]>([
     ['13004', 200, rejected, rejected, 1],
-    ['"500"', 200, UNAVAILABLE, UNKNOWN, 2],
+    ['"80001"', 200, UNAVAILABLE, UNKNOWN, 2],
   ])(
     'C7 the code %s with status %i means what it means with 299',
     async (code, status, onRead, onWrite, times) => {
@@ -568,13 +568,8 @@ describe('a platform that repeats what it gets, and a gateway that counts in sec
       seen.push(...tokens);
       const words = `${tokens.join(' ')} ${sandbox.appSecret} ${body}`;
       const isAssets = request.url?.includes('/list?') === true;
-      const isMember = request.url?.startsWith('/me/') === true;
       response.writeHead(isAssets ? 200 : 299, { 'content-type': 'application/json' });
-      response.end(
-        isAssets
-          ? assetsAnswer
-          : JSON.stringify({ code: isMember ? '40000' : '13004', message: words, cause: words }),
-      );
+      response.end(isAssets ? assetsAnswer : JSON.stringify({ code: '13004', message: words, cause: words }));
     });
   });
 

@@ -1,5 +1,5 @@
 import type { ProblemSlug } from '../../problem/catalogue.ts';
-import { type CodeWord, interfaceCodes } from '../../config/taught-codes.ts';
+import type { CodeWord } from '../../config/taught-codes.ts';
 import {
   type OperationName,
   operationList,
@@ -22,7 +22,7 @@ export interface UpstreamCode {
    * both.
    */
   readonly refuses?: 'token' | 'userToken' | 'tokens' | 'nonce';
-  /** Operations whose documentation has the code. Empty if every operation has it. In the other module, the code may mean anything. */
+  /** Operations whose documentation has the code. Empty if every operation has it. */
   readonly of: readonly OperationName[];
 }
 
@@ -97,15 +97,12 @@ export function isOwnRefusal({ status, code, taught }: FailureDetails): boolean 
   return taught === 'credentials' || upstreamCodes.get(code ?? '')?.refuses !== undefined;
 }
 
-/**
- * Returns undefined for a code that neither the interface nor the profile has in the module of the operation. Only an order can have been
- * placed before.
- */
+/** Returns undefined for a code that neither the interface nor the profile has. Only an order can have been placed before. */
 export function meaningOf(
-  { module, placesOrders }: UpstreamOperation,
-  { code = '', taught }: FailureDetails,
+  { placesOrders }: UpstreamOperation,
+  { code, taught }: FailureDetails,
 ): UpstreamCode | undefined {
-  const known = interfaceCodes[module].includes(code) ? upstreamCodes.get(code) : undefined;
+  const known = upstreamCodes.get(code ?? '');
   if (known || taught === undefined || (taught === 'placed-before' && !placesOrders)) return known;
   return taughtCodes[taught];
 }
