@@ -22,9 +22,10 @@ describe('a request to the receiver of a webhook', () => {
 
   it('is of the gateway if one of several signatures is of this secret', async () => {
     const former = newSecret();
+    const at = new Date();
     const [now, before] = [
-      await signWebhook(event.id, body, secret),
-      await signWebhook(event.id, body, former),
+      await signWebhook(event.id, body, secret, at),
+      await signWebhook(event.id, body, former, at),
     ];
     const both = `${now['webhook-signature']} ${before['webhook-signature']}`;
     for (const one of [secret, former])
