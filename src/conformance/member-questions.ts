@@ -18,7 +18,7 @@ export function firstOf(pageZero: Answer, pageOne: Answer): 0 | 1 | undefined {
   const [first] = rowsOf(pageZero);
   const { pageNum, isFirstPage } = objectOf(pageOne);
   if (first && countOf(pageNum) === 0) return 0;
-  // The platform has page 1 for both numbers, whoever may have joined between the two calls.
+  // The platform shows page 1 for both numbers. Its members may differ, because one may have joined between the two calls.
   if (countOf(pageNum) === 1 && countOf(objectOf(pageZero)['pageNum']) === 1) return 1;
   // Members may have moved between the two calls.
   if (flagOf(isFirstPage) === true) return 1;

@@ -172,7 +172,7 @@ function cutTo(page: Answer, next: Answer | undefined): number | undefined {
   const size = countOf(shown['pageSize']) ?? MAX_PAGE_SIZE;
   const ids = new Set(rowsOf(page).map(({ globalId }) => idOf(globalId)));
   const others = rowsOf(next);
-  // A platform may repeat its last page, to which somebody has just been added.
+  // A platform may repeat its last page, and the page may have one more member by then.
   const hasMore = others.length > 0 && !others.some(({ globalId }) => ids.has(idOf(globalId)));
   const isNamed = size < MAX_PAGE_SIZE && size > came && countOf(objectOf(next)['pageSize']) === size;
   if (came === 0 || came >= MAX_PAGE_SIZE || !(hasMore || isNamed)) return undefined;
