@@ -36,11 +36,18 @@ async function onPostgres() {
   return { ...ESTATE, DATABASE_URL: url, ENCRYPTION_KEYS: newEncryptionKey() };
 }
 
-/** Lets the next look for enterprises come now, and not after a minute. */
-async function lookAgain({ DATABASE_URL }: { readonly DATABASE_URL: string }): Promise<void> {
-  const NOW = "UPDATE tasks SET due_at = 0 WHERE kind = 'estate-looks' AND lease_until = 0 RETURNING name";
-  await until('no look is under way', async () => (await askDatabase(DATABASE_URL, NOW)).length > 0);
+/** Lets tasks of the estate run now that are not running: the look for enterprises, or the readings. */
+async function runNow(
+  { DATABASE_URL }: { readonly DATABASE_URL: string },
+  kind: 'estate-looks' | 'estate',
+): Promise<void> {
+  const NOW = `UPDATE tasks SET due_at = 0 WHERE kind = '${kind}' AND lease_until = 0 RETURNING name`;
+  await until('no task is under way', async () => (await askDatabase(DATABASE_URL, NOW)).length > 0);
 }
+
+/** Lets each reading be half a minute old, so that a write lets its enterprise be read at once. */
+const ageReadings = ({ DATABASE_URL }: { readonly DATABASE_URL: string }) =>
+  askDatabase(DATABASE_URL, 'UPDATE estate_enterprises SET seen_at = seen_at - 30000');
 
 describe('the estate of a platform whose users see their own enterprise only', () => {
   const { gateway } = useStack({
@@ -159,7 +166,7 @@ it('asks for each channel once in a while, also where the platform refuses anoth
   });
   gateway.writeCallers();
   await until('the entry counts', async () => (await gateway.get(LIST, { key })).status === 200);
-  await lookAgain(environment);
+  await runNow(environment, 'estate-looks');
   await isState(gateway, 'ent-tidewater', 'whole');
   expect(await asked()).toEqual(['nowhere', 'partner']);
   expect((await gateway.get(LIST)).headers.has('x-estate-incomplete')).toBe(false);
@@ -263,7 +270,8 @@ it('E14 reads the assets of an enterprise that no user serves, also where one is
   const callers = [{ name: 'seller', enterprises: ['ent-meridian'] }];
   const odd = { pointer: '/data/0/updateTime', value: null };
   const untimed = await sandbox.fault({ operation: 'listAssets', action: { odd } });
-  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  const environment = await onPostgres();
+  const gateway = ended(await TestGateway.start(sandbox, environment, callers));
   await isState(gateway, 'ent-meridian', 'assets-only');
   const ids = async () => (await rowsOf(gateway)).map(({ assetId }) => assetId);
   expect(await ids()).toEqual(['ast-2001', 'ast-2002']);
@@ -276,6 +284,7 @@ it('E14 reads the assets of an enterprise that no user serves, also where one is
   expect(await ids()).toEqual(['ast-2001']);
   await sandbox.heal(doubled);
   await sandbox.control('PATCH', '/state/assets/ast-2001', { revoked: true });
+  await ageReadings(environment);
   await gateway.post('/v1/enterprises/ent-meridian/locks/disable', { assetNums: ['8000001003'] });
   await until('the one that is gone is gone', async () => (await ids()).join() === 'ast-2002');
 });
@@ -332,6 +341,7 @@ it('E17 A write that ends while the database is away is read, and not told, once
   const through = { ...environment, DATABASE_URL: address.href };
   const gateway = ended(await TestGateway.start(sandbox, through, callers));
   await isState(gateway, 'ent-harbour', 'whole');
+  await ageReadings(environment);
   await proxy.add({ toxic: 'down' });
   const path = '/v1/enterprises/ent-harbour/members/mem-harbour-anna/asset-nums';
   expect((await gateway.request('PATCH', path, { body: { assign: ['8000001009'] } })).status).toBe(200);
@@ -358,16 +368,16 @@ it('E18 An enterprise that the platform does not know any more is incomplete for
   const id = String(made.body['enterpriseGlobalId']);
   await isState(gateway, id, 'whole');
   await sandbox.control('POST', '/snapshots/before/restore');
+  await ageReadings(environment);
   const ask = (statement: string) => askDatabase(environment.DATABASE_URL, statement);
-  const readAgain = () => ask(`UPDATE tasks SET due_at = 0 WHERE kind = 'estate'`);
-  await readAgain();
+  await runNow(environment, 'estate');
   const gone = async () => (await enterpriseOf(gateway, id))?.reason ?? 'forgotten';
   await until('it is missed', async () => (await gone()).startsWith('The platform does not know it since 2'));
   expect((await gateway.get(LIST)).headers.get('x-estate-incomplete')).not.toBeNull();
   await ask(
     `UPDATE estate_enterprises SET reason = 'The platform does not know it since 2026-01-01T00:00:00.000Z'`,
   );
-  await readAgain();
+  await runNow(environment, 'estate');
   await until('it is forgotten', async () => (await gone()) === 'forgotten');
 });
 
@@ -493,7 +503,7 @@ it('E8 A list of all enterprises is incomplete until each channel was asked for 
   const one = await gateway.get(`${LIST}?enterpriseGlobalId=ent-meridian`);
   expect(one.headers.has('x-estate-incomplete')).toBe(false);
   await sandbox.heal(busy);
-  await lookAgain(environment);
+  await runNow(environment, 'estate-looks');
   await isState(gateway, 'ent-harbour', 'whole');
   await until('nothing is missing', async () => (await missing()) === null);
 });
