@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { CacheConfig } from '../config/app-config.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
+import { inBackground } from '../shared/edge.ts';
 import { RedisLists, type SharedList } from './redis-store.ts';
 import type { LastResponse } from '../upstream/classify.ts';
 
@@ -26,7 +28,7 @@ export interface TextForm<T> {
   readonly fromText: (text: string) => T;
 }
 
-/** A list in this process; `sharedAt` is the `askedAt` of the copy in Redis. */
+/** A list in this process; `sharedAt` is the time of the copy in Redis, or of the one that is to be written there in a moment. */
 interface LocalList extends List<unknown> {
   readonly sharedAt: number;
 }
@@ -40,6 +42,11 @@ const BYTES_FOR_EACH = 4;
 const JITTER = 0.1;
 /** The share of its life after which an unchanged copy in Redis is renewed. */
 const RENEWED = 0.1;
+/**
+ * The shortest time between two writes of a list to Redis, in ms. Sealing and storing a list is a seventh of what a read past the cache
+ * costs, and some callers read one list past the cache many times a second.
+ */
+const SHARE_GAP_MS = 100;
 /** The beginning of every key in Redis, which names the format of its value. */
 const FORMAT = 'r5:';
 
@@ -55,7 +62,7 @@ export class ListStore {
   readonly #second: RedisLists | undefined;
   /** Lists for which Redis is asked at the moment. */
   readonly #asked = new SingleFlight<List<unknown> | undefined>();
-  /** Lists that are being written to Redis, each with the list that is to be written next. */
+  /** Lists that are written to Redis now or in a moment, each with the list that is to be written next. */
   readonly #sharing = new Map<string, List<unknown> | undefined>();
   /** The life of a list in ms. 0 if nothing is cached. */
   readonly lifeMs: number;
@@ -111,27 +118,36 @@ export class ListStore {
     if (held && held.askedAt > askedAt) return;
     const isSame = held?.version === version && held.generation === generation;
     const isShared = isSame && askedAt - held.sharedAt < this.lifeMs * RENEWED;
-    const sharedAt = isShared ? held.sharedAt : askedAt;
+    const sharedAt = isShared ? held.sharedAt : this.#nextShareAt(list, held);
     this.#first.set(key, { ...list, sharedAt }, { ttl: this.#jitteredLifeMs() });
-    if (this.#second && !isShared) await this.#share(this.#second, key, list, form);
+    if (!this.#second || isShared) return;
+    const share = this.#share(this.#second, key, list, form, sharedAt - askedAt);
+    // Other readers join the call until this promise is settled, and must not do so longer than the life of the list.
+    if (sharedAt === askedAt) await share;
   }
 
-  /** Writes one list at a time for each key. If refreshes are faster than Redis, only the last list has to be serialised and stored. */
-  async #share<T>(second: RedisLists, key: string, list: List<T>, form: TextForm<T>) {
-    if (this.#sharing.has(key)) {
-      this.#sharing.set(key, list);
-      return;
-    }
-    try {
-      for (let next: List<T> | undefined = list; next; next = this.#sharing.get(key) as typeof next) {
-        this.#sharing.set(key, undefined);
-        const { askedAt, generation, value } = next;
-        const shared: SharedList = { text: form.toText(value), askedAt, generation };
-        await second.set(FORMAT + key, shared, this.#jitteredLifeMs());
-      }
-    } finally {
-      this.#sharing.delete(key);
-    }
+  /** Returns when a list is to be written to Redis: at once, unless that was done or planned a moment ago for the same generation. */
+  #nextShareAt({ askedAt, generation }: List<unknown>, held: LocalList | undefined): number {
+    if (held?.generation !== generation || askedAt - held.sharedAt >= SHARE_GAP_MS) return askedAt;
+    return held.sharedAt > askedAt ? held.sharedAt : held.sharedAt + SHARE_GAP_MS;
+  }
+
+  /**
+   * Writes a list to Redis after `waitMs`. If the list is refreshed in the meantime, only the last one is written. Never fails: for other
+   * replicas a failure of Redis is a miss.
+   */
+  async #share<T>(second: RedisLists, key: string, list: List<T>, form: TextForm<T>, waitMs: number) {
+    const isUnderWay = this.#sharing.has(key);
+    this.#sharing.set(key, list);
+    if (isUnderWay) return;
+    if (waitMs > 0) await sleep(waitMs, undefined, { ref: false });
+    const { askedAt, generation, value } = this.#sharing.get(key) as List<T>;
+    this.#sharing.set(key, undefined);
+    const shared: SharedList = { text: form.toText(value), askedAt, generation };
+    await second.set(FORMAT + key, shared, this.#jitteredLifeMs()).catch(() => undefined);
+    const next = this.#sharing.get(key) as List<T> | undefined;
+    this.#sharing.delete(key);
+    if (next) inBackground('list for replicas', () => this.#share(second, key, next, form, SHARE_GAP_MS));
   }
 
   #jitteredLifeMs(): number {
