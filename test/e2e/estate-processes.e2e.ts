@@ -5,6 +5,7 @@ import { newEncryptionKey } from '../support/canary.ts';
 import { databaseInit, emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import {
+  ageReadings,
   atPlatform,
   ESTATE,
   enterpriseOf,
@@ -44,10 +45,6 @@ async function runNow(
   const NOW = `UPDATE tasks SET due_at = 0 WHERE kind = '${kind}' AND lease_until = 0 RETURNING name`;
   await until('no task is under way', async () => (await askDatabase(DATABASE_URL, NOW)).length > 0);
 }
-
-/** Lets each reading be half a minute old, so that a write lets its enterprise be read at once. */
-const ageReadings = ({ DATABASE_URL }: { readonly DATABASE_URL: string }) =>
-  askDatabase(DATABASE_URL, 'UPDATE estate_enterprises SET seen_at = seen_at - 30000');
 
 describe('the estate of a platform whose users see their own enterprise only', () => {
   const { gateway } = useStack({

@@ -2,6 +2,7 @@ import { parse } from 'csv-parse';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
 import {
+  ageReadings,
   atPlatform,
   ESTATE,
   enterpriseOf,
@@ -50,6 +51,7 @@ describe('the estate', () => {
     },
   ]);
   let child: GatewayProcess;
+  let database: { readonly DATABASE_URL: string; readonly ENCRYPTION_KEYS: string };
   beforeAll(async () => {
     // The gateway makes two calls a second: what no test looks at would only take time.
     for (const id of ['1006', '1008', '1010', '1011'])
@@ -63,7 +65,7 @@ describe('the estate', () => {
     const product = products.find(({ assetId }) => assetId === 'ast-1005');
     await sandbox.control('PATCH', `/state/products/${product?.id}`, { crmProductId: 'CAFE\u0301-5' });
     // A server has a clock of its own.
-    const database = { DATABASE_URL: await postgresUrl(), ENCRYPTION_KEYS: newEncryptionKey() };
+    database = { DATABASE_URL: await postgresUrl(), ENCRYPTION_KEYS: newEncryptionKey() };
     await gateway.open(sandbox, { ...ESTATE, ...database }, async (all) => {
       child = await startGatewayProcess(all, { disturbed: true });
       return child;
@@ -238,6 +240,7 @@ describe('the estate', () => {
 
   it('E5 shows a product that an order has deleted as gone, and does not tell it, though its asset has not changed', async () => {
     const before = await told();
+    await ageReadings(database);
     const item = {
       ...{ orderType: 'delete_product', licenseType: 'softkey', srcLicenseOrderId: 'lic-5001' },
       customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
@@ -260,6 +263,7 @@ describe('the estate', () => {
 
   it('E7 reads an enterprise next whose assets the platform shows to a caller otherwise than the copy, also with a clock that is behind', async () => {
     // The times of readings are those of the database.
+    await ageReadings(database);
     await child.disturb({ clock: -3_600_000 });
     await sandbox.control('PATCH', '/state/assets/ast-1005', { locked: true });
     const path = '/v1/enterprises/ent-harbour/assets';
@@ -270,6 +274,7 @@ describe('the estate', () => {
   });
 
   it('shows a new asset together with its products', async () => {
+    await ageReadings(database);
     const spoiled = await sandbox.spoiled();
     const match = { path: 'ast-1008' };
     const [id = ''] = await sandbox.fault({
@@ -295,6 +300,7 @@ describe('the estate', () => {
     await isState(gateway, LONGFELLOW, 'whole');
     const of = `&enterpriseGlobalId=${LONGFELLOW}`;
     expect(await rowsOf(gateway, of)).not.toEqual([]);
+    await ageReadings(database);
     await sandbox.control('PATCH', '/state/assets/9007199254743993', { revoked: true });
     const path = `/v1/enterprises/${LONGFELLOW}/assets`;
     const { status, body } = await gateway.get(path, { headers: { 'cache-control': 'no-cache' } });

@@ -1195,7 +1195,8 @@ it('J19 an import of which the database does not say whether its job was made is
   const url = await postgresUrl();
   const proxy = await FaultProxy.start(Number(new URL(url).port));
   atEnd(() => proxy.close());
-  await startWith(throughPort(url, proxy.port), {});
+  // The answer comes at the deadline of the write, which is a multiple of this one.
+  await startWith(throughPort(url, proxy.port), { UPSTREAM_DEADLINE_MS: '4000' });
   const lost = { url, proxy, table: 'tasks' } as const;
   const [rows, keyed] = [file(newRows('late', 2)), { ...CSV, 'idempotency-key': 'key-of-a-lost-import' }];
   const { status, headers, body } = await withLostReply(lost, () =>

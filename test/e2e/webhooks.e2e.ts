@@ -800,7 +800,9 @@ describe('several gateways on one database', () => {
     const proxy = await FaultProxy.start(Number(new URL(url).port));
     atEnd(() => proxy.close());
     const databaseUrl = throughPort(url, proxy.port);
-    const fleet = ended(await Fleet.start(sandbox, 1, { environment: on, databaseUrl }));
+    // The answer comes at the deadline of the write, which is a multiple of this one.
+    const environment = { ...on, UPSTREAM_DEADLINE_MS: '4000' };
+    const fleet = ended(await Fleet.start(sandbox, 1, { environment, databaseUrl }));
     const hook = await receiver();
     const create = async () => {
       const headers = { ...JSON_BODY, 'x-api-key': fleet.key, 'idempotency-key': 'key-of-a-lost-webhook' };

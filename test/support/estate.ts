@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import type { TestGateway } from './gateway.ts';
+import { askDatabase } from './postgres.ts';
 import { until } from './redis.ts';
 import type { TestSandbox } from './sandbox.ts';
 
@@ -53,6 +54,13 @@ export const isState = (gateway: TestGateway, id: string, state: string, after =
     const one = await enterpriseOf(gateway, id);
     return one?.state === state && (one.seenAt ?? '') > after;
   });
+/** Lets each reading and refresh be a minute old, so that the next change or refresh lets its enterprise be read at once. */
+export const ageReadings = ({ DATABASE_URL }: { readonly DATABASE_URL: string }) =>
+  askDatabase(
+    DATABASE_URL,
+    `UPDATE estate_enterprises SET seen_at = seen_at - 60000,
+      asked_at = CASE WHEN asked_at > 60000 THEN asked_at - 60000 ELSE asked_at END`,
+  );
 export const refresh = async (gateway: TestGateway, enterpriseGlobalId: string) =>
   expect((await gateway.post(REFRESH, { enterpriseGlobalId })).status).toBe(202);
 
