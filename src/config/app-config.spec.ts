@@ -180,6 +180,9 @@ describe('a wrong variable', () => {
     ENCRYPTION_KEYS: [
       ...[...sealingKeys, `${'k'.repeat(33)}:${key()}`, `k1:${bytes(31)}`, `k1:${bytes(33)}`],
       `k1:${key()},k1:${key()}`,
+      // The second key would be left out without a word.
+      ...['\n', ';', ' '].map((separator) => `k1:${key()}${separator}k2:${key()}`),
+      `k1:${key().slice(0, 20)}!${key().slice(20)}`,
     ],
     DOCS: ['true', 'ON'],
     PUBLIC_PATH: [

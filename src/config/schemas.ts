@@ -68,15 +68,16 @@ export const listedHosts = text.transform((value, context) => {
   return z.NEVER;
 });
 
+/** Node decodes what comes before the first `=` and ignores the rest, such as further keys after a wrong separator. So the form is checked. */
+const KEY = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/_-]{43}=?)$/;
+
 export const encryptionKeys = text.transform((value, context): EncryptionKey[] => {
-  const keys = value.split(',').map((entry) => {
-    const [kid = '', encoded = ''] = entry.trim().split(/:(.*)/s);
-    return { kid, bytes: Buffer.from(encoded, 'base64') };
+  const entries = value.split(',');
+  const keys = entries.flatMap((entry) => {
+    const [, kid, encoded] = KEY.exec(entry.trim()) ?? [];
+    return kid && encoded ? [{ kid, key: createSecretKey(encoded, 'base64') }] : [];
   });
-  const usable = keys.every(({ kid, bytes }) => /^[A-Za-z0-9_-]{1,32}$/.test(kid) && bytes.length === 32);
-  if (usable && new Set(keys.map(({ kid }) => kid)).size === keys.length) {
-    return keys.map(({ kid, bytes }) => ({ kid, key: createSecretKey(bytes) }));
-  }
+  if (new Set(keys.map(({ kid }) => kid)).size === entries.length) return keys;
   context.addIssue({
     code: 'custom',
     message: 'must be kid:base64(32 bytes), comma separated, each kid 1 to 32 of [A-Za-z0-9_-] and used once',
