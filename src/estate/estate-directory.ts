@@ -4,11 +4,9 @@ import { EstateConfig } from '../config/app-config.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Log } from '../observability/log.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
-import { type CallContext, isGranted } from '../request/call-context.ts';
+import { isGranted } from '../request/call-context.ts';
 import { meaningOf } from '../upstream/problems/upstream-codes.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
-import { customerShape } from '../upstream/wire/order.ts';
-import { readList } from '../upstream/wire/reader.ts';
 import { EstateEvents } from './estate-events-store.ts';
 import { isMaintenance } from '../maintenance/state/maintenance.ts';
 import { EstatePlatform } from './estate-platform.ts';
@@ -78,20 +76,18 @@ export class EstateDirectory {
   /** Adds the enterprises of each channel, as often as an enterprise is read. Resolves to true if no channel is left to read. */
   async #addOfChannels(over: AbortSignal): Promise<boolean> {
     const { refreshMs = Infinity } = this.config;
-    const call = this.platform.contextFor('', over);
     let isAll = true;
     for (const channel of await this.#channels()) {
       if (performance.now() - (this.#channelsAt.get(channel) ?? -Infinity) < refreshMs) continue;
-      const found = await this.#ofChannel(channel, call).catch((error: unknown) => {
+      const found = await this.platform.enterprisesOf(channel, over).catch((error: unknown) => {
         if (error instanceof DatabaseUnavailable || isMaintenance(error) || over.aborted) throw error;
         const reason = error instanceof Error ? error.name : typeof error;
         this.log.warn({ event: 'estate-channel-failed', reason }, 'The customers of a channel were not read');
-        return isRefusal(error) ? [] : undefined;
+        return { ids: [], isWhole: isRefusal(error) };
       });
-      isAll &&= found !== undefined;
-      if (!found) continue;
-      await this.#add(found);
-      this.#channelsAt.set(channel, performance.now());
+      await this.#add(found.ids);
+      isAll &&= found.isWhole;
+      if (found.isWhole) this.#channelsAt.set(channel, performance.now());
     }
     return isAll;
   }
@@ -106,18 +102,10 @@ export class EstateDirectory {
       [...named, ...others, ...(await this.store.channels())].filter((each) => each !== ALL_ENTERPRISES),
     );
   }
-
-  #ofChannel(channelCode: string, call: CallContext): Promise<string[]> {
-    const query = { channelCode, defaultCustomer: 'N' };
-    return this.platform.read('queryCustomers', call, { query }, (data, notes) =>
-      readList(customerShape, data, notes, (customer) => customer.id('enterpriseGlobalId') ?? ''),
-    );
-  }
 }
 
-/** Returns whether the platform would refuse the same call again: it is not busy, and the token is not the reason. */
+/** Returns whether the platform is known to refuse the data, such as an unknown channel. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure) || error.kind !== 'refused') return false;
-  const known = meaningOf(error.operation, error.details);
-  return known?.transient === undefined && known?.refuses === undefined;
+  return meaningOf(error.operation, error.details)?.slug === 'upstream-rejected';
 }

@@ -4,9 +4,13 @@ import { AliasUsers } from '../upstream/alias-users.ts';
 import { type CallContext, Progress } from '../request/call-context.ts';
 import { ownCallOf } from '../request/make-call.ts';
 import type { OperationName } from '../upstream/operations.ts';
+import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { type Decode, UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
 import type { UpstreamRequest } from '../upstream/upstream.exchange.ts';
+import { type CustomerField, customerShape } from '../upstream/wire/order.ts';
+import type { Reader } from '../upstream/wire/reader.ts';
+import { isWholeFor, readDeciding } from '../upstream/wire/whole-list.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 
 /** The time between two calls is this many times the duration of the last call, so that a slow platform gets fewer calls. */
@@ -22,6 +26,7 @@ export class EstatePlatform {
     private readonly upstream: UpstreamClient,
     private readonly users: AliasUsers,
     private readonly store: EstateRowsStore,
+    private readonly readings: PlatformReadings,
   ) {}
 
   /** `user` of the result is undefined where no user of the users file serves the enterprise. */
@@ -43,6 +48,20 @@ export class EstatePlatform {
     } finally {
       this.#lastMs = progress.upstreamMs;
     }
+  }
+
+  /** Returns the enterprises of a channel's customers. `isWhole` is false where the list may lack some of them. */
+  enterprisesOf(
+    channelCode: string,
+    abandon: AbortSignal,
+  ): Promise<{ readonly ids: readonly string[]; readonly isWhole: boolean }> {
+    const query = { channelCode, defaultCustomer: 'N' };
+    const deciding = this.readings.deciding('enterpriseGlobalId');
+    return this.read('queryCustomers', this.contextFor('', abandon), { query }, (data, notes) => {
+      const read = (customer: Reader<CustomerField>) => customer.id('enterpriseGlobalId') ?? '';
+      const list = readDeciding(customerShape, data, deciding, read, notes);
+      return { ids: list.items, isWhole: isWholeFor(list, deciding.fields) };
+    });
   }
 
   /** Resolves to whether the refusal means that the platform does not know the enterprise. */

@@ -485,10 +485,14 @@ it('E8 A gateway that starts before its tables are there reads the estate once t
   await isState(gateway, 'ent-meridian', 'whole');
 });
 
-it('E8 A list of all enterprises is incomplete until each channel was asked for its enterprises', async () => {
+it.each([
+  ['cannot be asked', { code: '80001' }],
+  ['is refused by a code that nobody knows', { code: '99999' }],
+  ['has null for its customers', { code: '0', codeAs: 'integer', status: 200, data: null }],
+])('E8 A list of all enterprises is incomplete while a channel %s', async (_, action) => {
   const sandbox = await TestSandbox.start();
   atEnd(() => sandbox.close());
-  const busy = await sandbox.fault({ operation: 'queryCustomers', action: { code: '80001' } });
+  const busy = await sandbox.fault({ operation: 'queryCustomers', action });
   const callers = [{ name: 'seller', enterprises: ['*'], channels: ['partner'] }];
   const environment = await onPostgres();
   const gateway = ended(await TestGateway.start(sandbox, environment, callers));
