@@ -28,8 +28,12 @@ export function toCustomer(data: unknown, notes?: ContractNotes): CustomerDto {
   return readObject(customerShape, data, notes, readCustomer);
 }
 
-export function toCustomers(data: unknown, notes?: ContractNotes): CustomerDto[] {
-  return readList(customerShape, data, notes, readCustomer);
+/** The customers as they came. Their enterprises decide which callers may see them. */
+export type CameCustomers = CameList<CustomerDto, 'enterpriseGlobalId'>;
+
+export function toCustomers(data: unknown, notes?: ContractNotes): CameCustomers {
+  const deciding = { fields: ['enterpriseGlobalId'], nullIsEmpty: true } as const;
+  return readDeciding(customerShape, data, deciding, readCustomer, notes);
 }
 
 function readCustomer(wire: Reader<CustomerField>): CustomerDto {

@@ -12,7 +12,7 @@ import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { type NumberedAsset, type NumberedAssets, toNumberedAssets } from '../upstream/wire/member.ts';
 import { nothing } from '../upstream/wire/reader.ts';
-import { filterable, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
+import { filterable, notWhole, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
 import { licenseTypes } from '../upstream/wire/words.ts';
 import { pageOf } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -30,6 +30,7 @@ import type { CreateEnterpriseDto, EnterpriseDto } from './dto/enterprise.dto.ts
 import type { LockResultsDto, LocksDto, ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/lock.dto.ts';
 import {
   type CameAssets,
+  type CameCustomers,
   type DecidingField,
   lockResultsOf,
   toAsset,
@@ -76,12 +77,18 @@ export class OrderService {
   async findCustomers(call: CallContext, wanted: FindCustomersQuery): Promise<CustomerPageDto> {
     const { channelCode, channelCustomerId, defaultOnly } = wanted;
     const query = { channelCode, channelCustomerId, defaultCustomer: defaultOnly ? 'Y' : 'N' };
-    const source = { operation: 'queryCustomers', query, decode: toCustomers } as const;
-    const customers = await this.cache.read(source, call);
+    const source: Source<CameCustomers> = {
+      operation: 'queryCustomers',
+      result: 'cameCustomers',
+      query,
+      decode: toCustomers,
+    };
+    const { items, lacking } = await this.cache.read(source, call);
     // A channel has customers of several enterprises.
     const { enterprises } = call.caller.grants;
+    if (!enterprises.has('*') && lacking.length > 0) throw notWhole('queryCustomers');
     return pageOf(
-      customers.filter(({ enterpriseGlobalId }) => isGranted(enterprises, enterpriseGlobalId ?? '')),
+      items.filter(({ enterpriseGlobalId }) => isGranted(enterprises, enterpriseGlobalId ?? '')),
       wanted,
     );
   }

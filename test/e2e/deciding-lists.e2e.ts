@@ -166,6 +166,28 @@ describe('lent locks', () => {
   });
 });
 
+describe('the customers of a channel', () => {
+  const CUSTOMERS = '/v1/customers?channelCode=crm';
+
+  it.each([undefined, {}])(
+    'are no answer for a bound caller where the enterprise of one is %j, which may be its own',
+    async (value) => {
+      await answer('queryCustomers', { odd: { pointer: '/data/0/enterpriseGlobalId', value } });
+      const { status, body } = await gateway.get(CUSTOMERS, bound());
+      expect([status, body]).toMatchObject([502, ofList('queryCustomers')]);
+      expect((await gateway.get(CUSTOMERS)).body).toMatchObject({ total: 3 });
+    },
+  );
+
+  it('are those of the bound caller where one has no enterprise', async () => {
+    await answer('queryCustomers', { odd: { pointer: '/data/0/enterpriseGlobalId', value: null } });
+    expect((await gateway.get(CUSTOMERS, bound())).body).toMatchObject({
+      items: [{ customerId: 'cus-harbour-yard' }],
+      total: 1,
+    });
+  });
+});
+
 describe('the assets of an enterprise', () => {
   const path = `${HARBOUR}/assets`;
   const row = {
