@@ -109,7 +109,8 @@ async function digestOf(file: RequestFile): Promise<string> {
 function payloadOf(operation: string, request: FastifyRequest, { user }: CallContext): object {
   const { params, body, query, stages } = request;
   // To the caller, a user with a new session is the same user.
-  const payload = { operation, params, body, user: user?.kind === 'alias' ? user.name : user?.kind };
+  const by = user?.kind === 'session' ? { session: user.username } : user?.name;
+  const payload = { operation, params, body, user: by };
   // A file is read once, by the handler, so its type stands for it here; its digest is compared where the response is repeated. Its length
   // is unknown if the client sends it in chunks.
   const file = { kind: stages.parsed?.file.kind };

@@ -33,8 +33,8 @@ afterAll(async () => {
   await Promise.all([redis.stop(), sandbox.close()]);
 });
 
-async function logIn(on = gateway): Promise<{ 'x-session-id': string }> {
-  const login = { username: 'anna@harbour', password: sandbox.seedPassword };
+async function logIn(on = gateway, username = 'anna@harbour'): Promise<{ 'x-session-id': string }> {
+  const login = { username, password: sandbox.seedPassword };
   const answer = await on.post('/v1/sessions', login, { key: gateway.key });
   expect(answer.status).toBe(201);
   return { 'x-session-id': answer.body['sessionId'] as string };
@@ -159,6 +159,18 @@ describe('a session', () => {
       'true',
     ]);
     expect((await gateway.get('/v1/sessions/current', { headers })).body['code']).toBe('session-expired');
+  });
+
+  it('repeats a write with an Idempotency-Key for its own user, and not for another one', async () => {
+    const once = { 'idempotency-key': randomBytes(12).toString('hex') };
+    const added = { members: [{ account: 'zoe', password: newSecret('m'), name: 'Zoe' }] };
+    const add = async (session: object) => {
+      const { status, headers } = await gateway.post(MEMBERS, added, { headers: { ...once, ...session } });
+      return [status, headers.get('idempotent-replayed')];
+    };
+    expect(await add(await logIn(gateway, 'admin@harbour'))).toEqual([201, null]);
+    expect(await add(await logIn(gateway, 'admin@harbour'))).toEqual([201, 'true']);
+    expect(await add(await logIn())).toEqual([422, null]);
   });
 
   it('K63 whose id comes in two headers is 400 that says so', async () => {
