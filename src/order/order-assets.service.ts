@@ -7,6 +7,7 @@ import type { CallContext } from '../request/call-context.ts';
 import { PlatformSearch } from '../upstream/platform-search.ts';
 import { violation } from '../upstream/problems/violation.ts';
 import { type AssetContent, type Instance, isFrom } from '../upstream/wire/instances.ts';
+import { isWholeFor, notWhole } from '../upstream/wire/whole-list.ts';
 import { AssetContents } from './asset-contents.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
 import type { OrderAssetDto, OrderAssetPageDto } from './dto/order-assets.dto.ts';
@@ -71,11 +72,14 @@ export class OrderAssetsService {
     { order, items }: SoughtItems,
     fresh?: boolean,
   ) {
-    const assets: ListedAsset[] = [...(await this.orders.allAssets(call, enterpriseGlobalId, fresh))];
+    const listed = await this.orders.cameAssets(call, enterpriseGlobalId, fresh);
+    const isWhole = isWholeFor(listed, []);
+    const assets: ListedAsset[] = [...listed.items];
     const contents = [...(await this.contents.read(call, enterpriseGlobalId, assets))];
-    if (!isAllOn(contents, order, items)) {
+    if (!isWhole || !isAllOn(contents, order, items)) {
       const seen = new Set(assets.map(({ assetId }) => assetId));
       const numbered = await this.orders.numberedAssets(call, enterpriseGlobalId, fresh);
+      if (!isWhole && numbered.length === 0) throw notWhole('listAssets');
       const others = numbered.filter(({ assetId }) => !seen.has(assetId));
       assets.push(...others);
       contents.push(...(await this.contents.read(call, enterpriseGlobalId, others)));

@@ -108,13 +108,9 @@ export class OrderService {
     return this.upstream.call('createEnterprise', call, { body: enterprise }, toEnterprise);
   }
 
-  /** Returns all assets of an enterprise for display. All operations share one cached list. `fresh` bypasses the cache. */
-  async allAssets(
-    call: CallContext,
-    enterpriseGlobalId: string,
-    fresh?: boolean,
-  ): Promise<readonly AssetDto[]> {
-    return (await this.cache.read(this.#assetList(enterpriseGlobalId), call, fresh)).items;
+  /** Returns the assets of an enterprise as they came. All operations share one cached list. `fresh` bypasses the cache. */
+  cameAssets(call: CallContext, enterpriseGlobalId: string, fresh?: boolean): Promise<CameAssets> {
+    return this.cache.read(this.#assetList(enterpriseGlobalId), call, fresh);
   }
 
   /** Returns all assets of an enterprise as they are now, for a decision by their ids and `fields`. */
@@ -123,8 +119,7 @@ export class OrderService {
     enterpriseGlobalId: string,
     fields: readonly DecidingField[] = [],
   ): Promise<WholeList<AssetDto>> {
-    const list = await this.cache.read(this.#assetList(enterpriseGlobalId), call, true);
-    return wholeOf('listAssets', list, fields);
+    return wholeOf('listAssets', await this.cameAssets(call, enterpriseGlobalId, true), fields);
   }
 
   async listAssets(
@@ -154,7 +149,7 @@ export class OrderService {
     const wanted = (assets: readonly AssetDto[]) => assets.find((each) => each.assetId === assetId);
     // A list for display may lack assets. Only a whole list proves that an asset does not exist.
     const sought = async () =>
-      wanted(await this.allAssets(call, enterpriseGlobalId)) ??
+      wanted((await this.cameAssets(call, enterpriseGlobalId)).items) ??
       wanted(await this.wholeAssets(call, enterpriseGlobalId)) ??
       wanted(await this.#assetsOfMembers(call, enterpriseGlobalId));
     const none = nothingIfUnknown(this.upstream, call, enterpriseGlobalId);

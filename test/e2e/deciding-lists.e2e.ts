@@ -550,6 +550,27 @@ describe('the assets of an order', () => {
     }
   });
 
+  it('are those that the member center lists too where an asset of the list cannot be read', async () => {
+    const items = orderOf('SO-L6').items.map((item) => {
+      const [asset] = item.assets;
+      return { ...item, customer, assets: [asset, asset] };
+    });
+    expect((await gateway.post(ORDERS, orderOf('SO-L6', { items }))).status).toBe(201);
+    const assets = () =>
+      gateway.get(`${ORDERS}/crm/SO-L6/assets`, { headers: { 'cache-control': 'no-cache' } });
+    const { body } = await assets();
+    expect(body).toMatchObject({ total: 2 });
+    const idsIn = ({ items: rows }: Record<string, unknown>) =>
+      (rows as { assetId: string }[]).map(({ assetId }) => assetId);
+    const all = idsIn((await gateway.get(`${HARBOUR}/assets`)).body);
+    const second = all.indexOf(idsIn(body)[1] ?? '');
+    await answer('listAssets', { odd: { pointer: `/data/${second}/id` } });
+    expect(await assets()).toMatchObject({ status: 200, body });
+    await know({ assetList: 'all' });
+    expect(await assets()).toMatchObject({ status: 502, body: ofList('listAssets') });
+    await know({});
+  });
+
   it('are none where the platform shows that nothing is on its assets', async () => {
     const assets = await assetsOf('SO-L4');
     for (const data of [null, { productInstanceList: [] }, { productInstanceList: null, children: null }]) {
