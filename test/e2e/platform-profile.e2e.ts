@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
@@ -13,7 +14,7 @@ const { sandbox, gateway } = useStack({
   callers: [
     {
       name: 'bound',
-      scopes: ['orders:read', 'orders:write', 'orders:revoke'],
+      scopes: ['orders:read', 'orders:write', 'orders:revoke', 'locks:write'],
       enterprises: ['ent-harbour'],
       channels: ['crm'],
       users: ['default'],
@@ -254,6 +255,24 @@ describe('a lock', () => {
       }
       await sandbox.control('DELETE', '/faults');
     }
+  });
+
+  it('is not told as missing where no user sees the list of the member center', async () => {
+    await know({}, { assetList: 'virtual' });
+    const enabled = () => gateway.post(`${HARBOUR}/locks/enable`, { assetNums: ['8000001011'] }, bound());
+    const before = readFileSync(gateway.usersFile, 'utf8');
+    const other = { username: 'admin@meridian', password: sandbox.seedPassword };
+    const told = async (users: string) => {
+      const reloaded = gateway.logged('users-reloaded');
+      writeFileSync(gateway.usersFile, users);
+      await reloaded;
+    };
+    await told(JSON.stringify({ other: { ...other, enterprises: ['ent-meridian'] } }));
+    const unasked = await enabled();
+    await told(before);
+    expect(unasked).toMatchObject({ status: 502, body: { code: 'upstream-contract-violation' } });
+    expect(await sandbox.journal('enableLocks')).toEqual([]);
+    expect(await enabled()).toMatchObject({ status: 200, body: { succeeded: 1 } });
   });
 
   it('costs no call where the list of assets has it, or has what is looked for', async () => {
