@@ -3,7 +3,6 @@ import { type Rows, rowsAs } from '../database/engine.ts';
 import { CONFIRMED } from '../database/identity.ts';
 import { type Columns, columnNames, fields, rows, sql } from '../database/sql.ts';
 import { locked, type Decision, raise, type Step } from '../database/step.ts';
-import { isGranted } from '../request/call-context.ts';
 import { addTasks, type NewTask } from '../tasks/task-store.ts';
 import { BeginLimits, bytesOf, countedBytes, type NewRow } from './begin-limits.ts';
 import { eventWrites, type NewEvent } from '../events/log/event-store.ts';
@@ -16,14 +15,7 @@ import {
   updatedRows,
   wanted,
 } from './named-row-store.ts';
-import {
-  countWrites,
-  enterpriseIn,
-  groupOf,
-  groupWrites,
-  type OrderCount,
-  type Place,
-} from './order-counts-store.ts';
+import { countWrites, groupOf, groupWrites, type OrderCount, type Place } from './order-counts-store.ts';
 import { SCHEDULE } from './search-store.ts';
 import { countersOf, dayOf, type Use, usesOf, useWrites } from '../budgets/state/use-store.ts';
 import { MAINTENANCE, WINDOW } from '../maintenance/state/window-store.ts';
@@ -131,7 +123,7 @@ class Beginning {
     const notDue = isDue && this.#notDue(row, begin.scheduledAt);
     if (notDue) return notDue;
     const same = row !== undefined && fingerprints.includes(row.fingerprint);
-    const isReplaced = row?.state === 'rejected' && row.submittedAt === begin.replaces;
+    const isReplaced = row && row.submittedAt === begin.replaces && givesWay(row.state, false);
     if (row && !isDue && !isReplaced && !mayReplace(row, begin)) {
       if (same && alias !== undefined && row.alias === null) this.#alias(name, alias);
       return { kind: 'there', same, row };
@@ -231,13 +223,12 @@ export function givesWay(state: State, same: boolean): boolean {
   return released.includes(state) || (state === 'rejected' && !same);
 }
 
-/** Returns whether a write may replace that record: one of its caller, or one that its caller may see. Another's record stays. */
+/** Returns whether a write replaces that record of its own caller. Whether it replaces another's, only the opened record says. */
 export function mayReplace(
-  { state, fingerprint, caller, enterpriseGroup }: WriteRow,
-  { fingerprints, details, granted = new Set() }: Pick<Begin, 'fingerprints' | 'details' | 'granted'>,
+  { state, fingerprint, caller }: WriteRow,
+  { fingerprints, details }: Pick<Begin, 'fingerprints' | 'details'>,
 ): boolean {
-  const isSeen = enterpriseGroup !== null && isGranted(granted, enterpriseIn(enterpriseGroup));
-  return (caller === details.caller || isSeen) && givesWay(state, fingerprints.includes(fingerprint));
+  return caller === details.caller && givesWay(state, fingerprints.includes(fingerprint));
 }
 
 function stateOf({ notBefore }: Begin): State {

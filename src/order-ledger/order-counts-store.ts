@@ -18,11 +18,6 @@ export function groupOf(enterprises: readonly string[]): string {
     : `+${sha256(JSON.stringify(enterprises)).slice(0, 32)}`;
 }
 
-/** Returns the one enterprise of a group; '' for several. */
-export function enterpriseIn(group: string): string {
-  return group.startsWith('=') ? group.slice(1) : '';
-}
-
 /** A change of the number of orders in a state. */
 export interface OrderCount extends Place {
   readonly state: string;

@@ -1,18 +1,22 @@
 import type { CodeWord } from '../config/taught-codes.ts';
 import { type Outcome, problemDefinition } from '../problem/catalogue.ts';
 import { type ProblemBody, ProblemException } from '../problem/problem.exception.ts';
+import { isGranted } from '../request/call-context.ts';
 import { operations } from '../upstream/operations.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { isOwnRefusal } from '../upstream/problems/upstream-codes.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { givesWay } from './begin-store.ts';
 import {
   type Details,
+  enterprisesOf,
   type KeptResponse,
   type LedgerRecord,
   locationOf,
   type PlacedItem,
   type State,
 } from './ledger-record.ts';
+import type { Known } from './write-steps.ts';
 
 interface End {
   readonly state: State;
@@ -63,10 +67,17 @@ function isRefusal(error: unknown, problem: ProblemException): boolean {
  * Whether the gateway itself rejected a scheduled order at its time, for a reason that may be over by now, such as a budget or a lost right. The
  * reason `effects-changed` stays: a repeat would send the deletion without the comparison.
  */
-export function mayBeOver({ state, details: { answer } }: LedgerRecord): boolean {
+function mayBeOver({ state, details: { answer } }: LedgerRecord): boolean {
   const { code, upstream } = (answer?.body ?? {}) as Partial<ProblemBody>;
   const isOfPlatform = upstream?.operation === operations.batchOrder.name;
   return state === 'rejected' && code !== undefined && code !== 'effects-changed' && !isOfPlatform;
+}
+
+/** Whether the record gives way to a write of its name: it ended without effect and the caller may see it, or the reason of its end may be over. */
+export function isOver({ same, record }: Known, granted: ReadonlySet<string> = new Set()): boolean {
+  const { order } = record.details;
+  const isSeen = order && enterprisesOf(order).every((enterprise) => isGranted(granted, enterprise));
+  return (same && mayBeOver(record)) || (isSeen === true && givesWay(record.state, same));
 }
 
 interface EndOfDoubt {

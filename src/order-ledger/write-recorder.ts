@@ -21,7 +21,7 @@ import {
 import { hasItems, notSent, RESULTS, resultFields } from './move-results.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
 import { OpenWrites } from './open-writes.ts';
-import { mayBeOver } from './write-outcome.ts';
+import { isOver } from './write-outcome.ts';
 import type { Begin, Begun, Known, Move, Moved } from './write-steps.ts';
 
 /** The lease outlives the call's deadline by this time, so that its owner can record the outcome. */
@@ -36,6 +36,8 @@ export interface NewWrite extends Omit<Begin, 'owner' | 'fingerprints' | 'leaseM
   /** What the caller wants, as canonical JSON: another payload under the same name is refused. */
   readonly payloadText: string;
   readonly deadlineMs: number;
+  /** The enterprises whose orders the caller may see. It may use the number of such an order again, once that has ended without effect. */
+  readonly granted?: ReadonlySet<string>;
 }
 
 /** A write that this process has begun. The process may send it, and has to record the outcome. */
@@ -79,16 +81,17 @@ export class WriteRecorder implements OnApplicationShutdown {
    * (`isNew`). Throws a problem where the write may not begin.
    */
   async begin(asked: NewWrite): Promise<OwnWrite | { readonly record: LedgerRecord; readonly isNew?: true }> {
-    const { idempotencyKey, payloadText, deadlineMs, ...write } = asked;
+    const { idempotencyKey, payloadText, deadlineMs, granted, ...write } = asked;
     const { name, details, scheduledAt } = write;
     const owner = randomUUID();
-    const begun = await this.#begin({
+    const begin: Begin = {
       ...write,
       owner,
       fingerprints: this.#fingerprintsOf(payloadText),
       leaseMs: deadlineMs + LEASE_REST_MS,
       alias: idempotencyKey === undefined ? undefined : keyName(details.caller, idempotencyKey),
-    });
+    };
+    const begun = await this.#begin(begin, granted);
     switch (begun.kind) {
       case 'scheduled': {
         const { submittedAt } = begun;
@@ -104,11 +107,9 @@ export class WriteRecorder implements OnApplicationShutdown {
           ...{ name, owner, submittedAt: begun.submittedAt, askedAt: begun.askedAt },
           deadline: begun.askedAt + deadlineMs,
         };
-      case 'there': {
-        const record = repeated(begun);
-        if (scheduledAt !== undefined || !mayBeOver(record)) return { record };
-        return this.begin({ ...asked, replaces: record.submittedAt });
-      }
+      case 'there':
+        if (scheduledAt !== undefined || !isOver(begun, granted)) return { record: repeated(begun) };
+        return this.begin({ ...asked, replaces: begun.record.submittedAt });
       case 'taken':
         throw new ProblemException('idempotency-key-reused');
       case 'not_admitted':
@@ -119,17 +120,19 @@ export class WriteRecorder implements OnApplicationShutdown {
   /** Returns the record that {@link begin} would return, without beginning the write; undefined where it would begin. */
   async known({
     payloadText,
+    granted,
     ...write
   }: Pick<NewWrite, 'name' | 'payloadText' | 'details' | 'granted'>): Promise<LedgerRecord | undefined> {
-    const known = await this.#known({ ...write, fingerprints: this.#fingerprintsOf(payloadText) });
+    const known = await this.#known({ ...write, fingerprints: this.#fingerprintsOf(payloadText) }, granted);
     return known && repeated(known);
   }
 
   async #known(
-    write: Pick<Begin, 'name' | 'fingerprints' | 'details' | 'granted'>,
+    write: Pick<Begin, 'name' | 'fingerprints' | 'details'>,
+    granted: NewWrite['granted'],
   ): Promise<Known | undefined> {
     const known = await this.store.known(write);
-    return known && mayBeOver(known.record) ? undefined : known;
+    return known && isOver(known, granted) ? undefined : known;
   }
 
   /**
@@ -177,7 +180,7 @@ export class WriteRecorder implements OnApplicationShutdown {
   }
 
   /** The same owner tries twice: the store may have begun the write, and only its reply got lost. */
-  async #begin(begin: Begin): Promise<Begun & { readonly askedAt: number }> {
+  async #begin(begin: Begin, granted: NewWrite['granted']): Promise<Begun & { readonly askedAt: number }> {
     let mayBeRecorded = false;
     let askedAt = performance.now();
     try {
@@ -191,7 +194,7 @@ export class WriteRecorder implements OnApplicationShutdown {
     } catch (error) {
       // A scheduled order is not taken back: a repeat, which may come at any moment, gets its record if there is one.
       if (mayBeRecorded && begin.notBefore === undefined) this.#notSent(begin);
-      const there = error instanceof DatabaseUnavailable ? await this.#there(begin) : undefined;
+      const there = error instanceof DatabaseUnavailable ? await this.#there(begin, granted) : undefined;
       if (there) return { kind: 'there', ...there, askedAt };
       if (mayBeRecorded && begin.notBefore !== undefined)
         throw new ProblemException('request-in-progress', { retryAfter: 1, cause: error });
@@ -200,9 +203,9 @@ export class WriteRecorder implements OnApplicationShutdown {
   }
 
   /** Returns the record of an earlier request, which a database that takes no writes may still show. One that is being sent may be this very write. */
-  async #there(begin: Begin): Promise<Known | undefined> {
+  async #there(begin: Begin, granted: NewWrite['granted']): Promise<Known | undefined> {
     if (begin.scheduledAt !== undefined) return undefined;
-    const read = this.#known(begin).catch(() => undefined);
+    const read = this.#known(begin, granted).catch(() => undefined);
     // A database that is silent must not delay the refusal.
     const known = await Promise.race([read, sleep(MAX_READ_MS, undefined, { ref: false })]);
     return known?.record.state === 'sending' ? undefined : known;

@@ -11,8 +11,6 @@ export interface Begin {
   /** After this time the owner must not send any more. */
   readonly leaseMs: number;
   readonly details: Details;
-  /** The enterprises whose orders the caller may see. It may use the number of such an order again, once that has ended without effect. */
-  readonly granted?: ReadonlySet<string>;
   /** The name of the write's `Idempotency-Key`, where it has one. */
   readonly alias?: string;
   /** What an order takes from its caller's budgets, all or nothing. It is given back where the order is provably not placed. */
@@ -21,7 +19,7 @@ export interface Begin {
   readonly notBefore?: number | undefined;
   /** The `submittedAt` of the record, if the write is a scheduled order whose time has come. Only such a write may send a scheduled order. */
   readonly scheduledAt?: number | undefined;
-  /** The `submittedAt` of a rejected record with the same payload that the write replaces: the reason of its rejection may be over. */
+  /** The `submittedAt` of the record that the write replaces: of another caller, or rejected for a reason that may be over. */
   readonly replaces?: number | undefined;
   /** Why the write may not begin. It can still get the record of an earlier request with the same payload. */
   readonly refusal?: ProblemException | undefined;

@@ -127,9 +127,7 @@ export class WriteStore {
   }
 
   /** Returns the record that a write of this name would find; undefined where it would begin. Unlike `begin`, it records nothing. */
-  async known(
-    write: Pick<Begin, 'name' | 'fingerprints' | 'details' | 'granted'>,
-  ): Promise<Known | undefined> {
+  async known(write: Pick<Begin, 'name' | 'fingerprints' | 'details'>): Promise<Known | undefined> {
     this.database.trust.assertWhole();
     const [row] = await this.database.read<WriteRow>(ONE.with({ name: write.name }));
     if (!row || mayReplace(row, write)) return undefined;

@@ -12,7 +12,15 @@ import { useStack } from '../support/stack.ts';
 /** Placing orders and following them (docs/api.md, section 3), recorded in PostgreSQL. */
 
 const ORDERS = '/v1/license-orders';
+const both = {
+  scopes: ['orders:read', 'orders:write'],
+  enterprises: ['ent-harbour', 'ent-meridian'],
+  channels: ['crm'],
+  users: ['*'],
+};
 const CALLERS = [
+  { name: 'north', ...both },
+  { name: 'south', ...both },
   {
     name: 'crm',
     scopes: ['orders:read', 'orders:write', 'orders:settle'],
@@ -151,6 +159,34 @@ describe('an order', () => {
     expect([taken.status, taken.body['code']]).toEqual([422, 'idempotency-key-reused']);
     expect(await sends(sandbox)).toBe(1);
   });
+
+  it.each(['cancelled', 'not_sent'])(
+    'for two enterprises that is %s gives its number to another caller of both',
+    async (state) => {
+      const [own, other] = ['north', 'south'].map((name) => ({ key: gateway.keys[name] as string }));
+      const items = ['harbour', 'meridian'].map((name) => ({
+        ...orderOf('').items[0],
+        customer: { customerId: `cus-${name}-default`, enterpriseGlobalId: `ent-${name}` },
+      }));
+      for (const more of [{}, { syncMode: 'async' }]) {
+        const order = orderOf(newNumber(), { items });
+        const number = order.channelOrderId;
+        const notBefore = new Date(Date.now() + 86_400_000).toISOString();
+        const first = state === 'cancelled' ? { ...order, notBefore } : order;
+        const refusals = { operation: 'batchOrder', action: { code: '60000' } };
+        const rules = state === 'cancelled' ? [] : await sandbox.fault(refusals);
+        await place(gateway, first, own);
+        await sandbox.heal(rules);
+        if (state === 'cancelled') await gateway.request('DELETE', placeOf(number), own);
+        expect((await gateway.get(placeOf(number), other)).body['state']).toBe(state);
+        const again = { ...first, ...more };
+        expect((await gateway.post(`${ORDERS}/dry-run`, again, other)).status).toBe(200);
+        const { status, body } = await place(gateway, again, other);
+        expect([status < 300, body['code']]).toEqual([true, undefined]);
+        await gateway.request('DELETE', placeOf(number), other);
+      }
+    },
+  );
 
   it('that is under way is not sent again, and cannot be settled', async () => {
     const number = newNumber();
