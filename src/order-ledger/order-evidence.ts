@@ -38,9 +38,10 @@ function hasWhatIsMeant({ instances }: Holding, { licenseOrderId, named }: Delet
  * identity, or if it only has other terms than a strict deletion names, because a renewal changes terms. An instance that the order itself bought,
  * which is in `found`, does not count.
  */
-export function isGone(deletion: Deletion, { assets, isWhole }: Holdings, found: FoundOrders): boolean {
-  if (!isWhole) return false;
-  const { licenseOrderId, named } = deletion;
+export function isGone(deletion: Deletion, holdings: Holdings, found: FoundOrders): boolean {
+  const { licenseOrderId, named, isListed } = deletion;
+  const { assets, isWhole, isListedOnly } = holdings;
+  if (!isWhole || (isListedOnly && isListed === false)) return false;
   const left = listedOf(deletion, assets);
   if (named === undefined && licenseOrderId === undefined) return left.length === 0;
   // A package without a number cannot be told from others.

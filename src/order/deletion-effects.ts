@@ -118,8 +118,11 @@ export class DeletionEffects {
       const named = own.flatMap((sequence) => deletions[sequence] ?? []);
       const assetNums = new Set(named.flatMap((deletion) => deletion.assetNums));
       // A deletion may name a lock that only the member center lists.
-      const isEnough = (listed: Holdings) =>
-        this.search.listsAll || named.every((each) => isThere(each, listed));
+      let listed: Holdings | undefined;
+      const isEnough = (assets: Holdings) => {
+        listed = assets;
+        return this.search.listsAll || named.every((each) => isThere(each, assets));
+      };
       const terms = { abandon, user, assetNums, isEnough };
       const holdings = await unlessAway(abandon, () => this.search.holdings(enterprise, terms));
       if (!holdings) continue;
@@ -127,6 +130,7 @@ export class DeletionEffects {
         seen[sequence] = (deletions[sequence] ?? []).map((each) => ({
           ...each,
           seen: isThere(each, holdings),
+          isListed: listed && isThere(each, listed),
         }));
     }
     return { ...search, deletions: { ...deletions, ...seen } };

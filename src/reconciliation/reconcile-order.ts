@@ -228,8 +228,8 @@ interface Place {
   readonly deletions: readonly Deletion[];
 }
 
-function isReadable({ isWhole, assets }: Holdings): boolean {
-  return isWhole && assets.every((asset) => asset.isWhole);
+function isReadable({ isWhole, isListedOnly, assets }: Holdings): boolean {
+  return isWhole && !isListedOnly && assets.every((asset) => asset.isWhole);
 }
 
 /**

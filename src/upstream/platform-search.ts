@@ -2,7 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { AliasUsers } from './alias-users.ts';
 import { type ActingUser, type CallContext, Progress } from '../request/call-context.ts';
 import { ownCallOf } from '../request/make-call.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
 import type { ContractNotes } from './gaps.ts';
+import { mayEnd } from './if-shown.ts';
+import { problemFrom } from './problems/as-problem.ts';
 import { PlatformReadings } from './platform-readings.ts';
 import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
@@ -24,6 +27,8 @@ export interface Holdings {
   readonly assets: readonly Holding[];
   /** True if every item of the list of assets has a number. An asset that is missing from such a list does not exist. */
   readonly isWhole: boolean;
+  /** True if the platform refused the list of the member center. Then only what the order module has listed before can be known to be gone. */
+  readonly isListedOnly?: boolean;
 }
 
 export interface SoughtCustomer {
@@ -113,8 +118,10 @@ export class PlatformSearch {
       assets: await this.#holdings(call, wanted, known),
       isWhole: isComplete && isWholeFor(listed, deciding.fields),
     };
-    const numbered = isEnough(own) ? undefined : await this.#numbered(call, enterpriseGlobalId);
-    if (!numbered) return own;
+    if (isEnough(own)) return own;
+    const numbered = await this.#numbered(call, enterpriseGlobalId);
+    if (numbered instanceof ProblemException)
+      return { ...own, isWhole: own.isWhole && !mayEnd(numbered), isListedOnly: true };
     const areAllThere =
       known?.isComplete(`numbers of ${enterpriseGlobalId}`, numbered.items.map(idOf)) ?? true;
     const seen = new Set(listed.items.map(idOf));
@@ -125,15 +132,15 @@ export class PlatformSearch {
     };
   }
 
-  /** Reads the assets of the member center (member #6). Resolves to undefined if the platform refuses to show them to the user. */
-  async #numbered(call: CallContext, enterpriseGlobalId: string): Promise<NumberedAssets | undefined> {
+  /** Reads the assets of the member center (member #6). Resolves to the problem if the platform refuses to show them to the user. */
+  async #numbered(call: CallContext, enterpriseGlobalId: string): Promise<NumberedAssets | ProblemException> {
     const own = { ...call, progress: new Progress() };
     try {
       return await this.upstream.call('listAssetNums', own, { ids: { enterpriseGlobalId } }, (data, notes) =>
         toNumberedAssets(data, this.readings.nullIsEmpty, notes),
       );
     } catch (error) {
-      if (error instanceof UpstreamFailure && error.kind === 'refused') return undefined;
+      if (error instanceof UpstreamFailure && error.kind === 'refused') return problemFrom(error);
       throw error;
     }
   }

@@ -251,6 +251,19 @@ describe('an accepted deletion', () => {
     await isFound(gateway, body);
   });
 
+  it.each(['500', '60017', '77777'])(
+    'of a lock that only the member center lists stays accepted while that refuses its list (%s)',
+    async (code) => {
+      const gateway = await gatewayOf({ assetList: 'virtual', asyncOrders: 'never' });
+      const of = { licenseType: 'normal_recover_usbkey', srcLicenseOrderId: 'lic-1003' };
+      const body = order([deletion({ assetNums: ['8000001003'] }, of)], { syncMode: 'async' });
+      expect((await place(gateway, body)).status).toBe(202);
+      await sandbox.fault({ operation: 'listAssetNums', action: { code } });
+      await seen(gateway, 'unreadable', 2);
+      expect(await stateOf(gateway, body)).toBe('accepted');
+    },
+  );
+
   it.each<[string, object]>([
     ['null', success(null)],
     ['lists that are null', success({ productInstanceList: null, children: null })],
