@@ -154,14 +154,13 @@ export class DeletionEffects {
     };
     reading.set(enterpriseGlobalId, ofEnterprise);
     const { all, known } = ofEnterprise;
-    const byNum = new Map(all.map((asset) => [asset.assetNum, asset]));
+    const byNum = Map.groupBy(all, ({ assetNum }) => assetNum);
     const parts = item.assets.flatMap((part: NamedProducts & { assetNums: string[] }) =>
       part.assetNums.map((num) => ({ part, num })),
     );
-    const found = parts.flatMap(({ part, num }): Searched[] => {
-      const asset = byNum.get(num);
-      return asset ? [{ part, asset }] : [];
-    });
+    const found = parts.flatMap(({ part, num }): Searched[] =>
+      (byNum.get(num) ?? []).map((asset) => ({ part, asset })),
+    );
     const others = beyond(item, all, found);
     const searched = [...found, ...(others ?? [])];
     const searchedAssets = searched.map(({ asset }) => asset);

@@ -496,6 +496,22 @@ it.each([null, ''])(
   },
 );
 
+it('a dry run of a deletion shows each asset that has the named number', async () => {
+  const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+  const of = { orderType: 'delete_asset', licenseType: 'cloud_account', srcLicenseOrderId: 'lic-1009' };
+  const order = orderOf('SO-L6', { items: [{ ...of, customer, assets: [{ assetNums: ['8000001009'] }] }] });
+  const assets = ['ast-1009', 'ast-1002'].map((id) => ({
+    ...{ id, assetNum: '8000001009', licenseType: 'cloud_account', customerId: 'cus-harbour-default' },
+  }));
+  for (const listed of [assets, assets.toReversed()]) {
+    await lists('listAssets', listed);
+    const { body } = await gateway.post('/v1/license-orders/dry-run', order);
+    const shown = (body['effects'] as { assetId: string }[]).map(({ assetId }) => assetId);
+    expect([...new Set(shown)].toSorted()).toEqual(['ast-1002', 'ast-1009']);
+    await sandbox.control('DELETE', '/faults');
+  }
+});
+
 it('an asset is told as missing whatever the others lack but their ids', async () => {
   await lists('listAssets', [{ id: 'ast-1002', assetNum: '8000001002' }, { id: 'ast-1003' }]);
   const path = `${HARBOUR}/assets`;
