@@ -12,6 +12,8 @@ import { DueOrders } from './due-orders.ts';
 
 /** The number of due orders that leave at a time. It is small, so that many orders due at once do not delay the orders of callers. */
 const MAX_AT_ONCE = 2;
+/** More leave at a time once an order is late: an order must leave within a minute, however slow the platform is. */
+const OVERDUE = { ms: 10_000, concurrency: 16 };
 
 /**
  * Places orders at their time. The step that schedules an order adds a task that is due at that time by the clock of the database. One replica at
@@ -25,6 +27,7 @@ export class ScheduledOrders implements OnApplicationBootstrap, OnModuleDestroy,
     this.#worker = new TaskWorker(database, {
       kind: SCHEDULE,
       concurrency: MAX_AT_ONCE,
+      overdue: OVERDUE,
       run: ({ name, over }: TaskHold) => due.place(name, over),
       isPaused: () => {
         const isStopped = maintenance.stops('orders');

@@ -21,6 +21,8 @@ export interface TaskWork {
   readonly kind: string;
   /** The number of tasks at a time in this process. */
   readonly concurrency: number;
+  /** The number of tasks at a time while one has been due for `ms`. */
+  readonly overdue?: { readonly ms: number; readonly concurrency: number };
   /** Resolves to the ms after which the task is to run again; undefined: it is done. */
   readonly run: (hold: TaskHold) => Promise<number | undefined>;
   /** The ms after which a task that was added again during its run is due; default: 0. Below 0 it comes before others that are due. */
@@ -94,13 +96,16 @@ export class TaskWorker {
   }
 
   async #take(): Promise<void> {
-    const { kind, concurrency, isPaused, firstMs } = this.work;
-    const count = concurrency - this.#runs.size;
-    if (count <= 0 || isPaused?.() || (await this.database.read(isDue(kind))).length === 0) return;
+    const { kind, concurrency, overdue, isPaused, firstMs } = this.work;
+    const isAny = async (forMs = 0) => (await this.database.read(isDue(kind, forMs))).length > 0;
+    if (isPaused?.() || (this.isFull && !overdue) || !(await isAny())) return;
+    const most = overdue && (await isAny(overdue.ms)) ? overdue.concurrency : concurrency;
+    const count = most - this.#runs.size;
+    if (count <= 0) return;
     const heldUntil = performance.now() + LEASE_MS;
     const attempt = randomBytes(16).toString('base64url');
     const taking = { kind, attempt, count, leaseMs: LEASE_MS };
-    const isFirst = firstMs !== undefined && (await this.database.read(isDue(kind, firstMs))).length > 0;
+    const isFirst = firstMs !== undefined && (await isAny(firstMs));
     const others =
       isFirst && this.#wasFirst ? await this.database.step(take, { ...taking, withinMs: firstMs }) : [];
     const taken = others.length > 0 ? others : await this.database.step(take, taking);

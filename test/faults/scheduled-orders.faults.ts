@@ -85,6 +85,19 @@ it('D45 three processes have a hundred orders that are due at the same moment: e
   await once(all);
 });
 
+it('D45 orders that are overdue, because many were due at once, are sent side by side', async () => {
+  await sandbox.fault({ operation: 'batchOrder', phase: 'after', action: { hang: true } });
+  const all = await scheduled(12, HOUR_MS);
+  stepDatabase(aheadMs + HOUR_MS + 30_000);
+  await until('all are carried out', async () => (await sandbox.commits()).length === all.length);
+  // None waited for the end of another.
+  expect(new Set(await Promise.all(all.map(stateOf)))).toEqual(new Set(['sending']));
+  await once(all);
+  // It closes the connections.
+  await sandbox.reset();
+  await become(all, 'in_doubt');
+});
+
 it('D46 a process is killed in the middle of a due order, and before it: the one is in doubt, the others are sent by another process', async () => {
   await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { hang: true } });
   const all = await scheduled(12, HOUR_MS);
