@@ -1,7 +1,7 @@
 import type { Holding, Holdings } from '../upstream/platform-search.ts';
-import { type Instance, isFrom, isMeant, type Meant } from '../upstream/wire/instances.ts';
+import { type ChannelOrder, type Instance, isFrom, isMeant, type Meant } from '../upstream/wire/instances.ts';
 import { canMeet } from './can-meet.ts';
-import type { Bought, Deletion, OrderDetails } from './ledger-record.ts';
+import type { Bought, Deletion } from './ledger-record.ts';
 
 /** Pure functions that decide what the platform's lists prove about an order. A list that could not be read proves nothing. */
 
@@ -85,16 +85,16 @@ const CLOCK_TOLERANCE_MS = 60_000;
 /** Returns the instances at which the platform noted the order, by their licence order. */
 export function notedIn(
   contents: readonly { readonly instances: readonly Instance[] }[],
-  order: OrderDetails,
+  order: ChannelOrder,
 ): FoundOrders {
-  const noted = contents.flatMap(({ instances }) => instances.filter((each) => isFrom(each, order)));
+  const noted = contents.flatMap(({ instances }) => instances.filter((each) => isFrom(each, order) === true));
   const orders = Map.groupBy(noted, ({ licenseOrderId }) => licenseOrderId ?? '');
   orders.delete('');
   return orders;
 }
 
 /** Returns the order's licence orders, without those that are older than the order or whose time is not known. `sentAt` is the time of the order. */
-export function ordersIn({ assets }: Holdings, order: OrderDetails, sentAt: number): FoundOrders {
+export function ordersIn({ assets }: Holdings, order: ChannelOrder, sentAt: number): FoundOrders {
   const hasTime = (instances: readonly Instance[]) => instances.some(({ createdAt }) => createdAt !== null);
   const noted = [...notedIn(assets, order)];
   return new Map(noted.filter(([, instances]) => hasTime(instances) && !isOlder(instances, sentAt)));

@@ -5,10 +5,18 @@ import { rowsAs, type SqlRow } from '../database/engine.ts';
 import { needKeysOf, sealedUnderLacked } from '../database/lacked-keys.ts';
 import { amongTexts, NOW, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
+import type { ChannelOrder } from '../upstream/wire/instances.ts';
 import type { ProblemException } from '../problem/problem.exception.ts';
 import { BeginLimits } from './begin-limits.ts';
 import { beginWrites, mayReplace } from './begin-store.ts';
-import { keptDetails, type LedgerRecord, UNDONE, unsettled, withoutScheduled } from './ledger-record.ts';
+import {
+  keptDetails,
+  type LedgerRecord,
+  orderName,
+  UNDONE,
+  unsettled,
+  withoutScheduled,
+} from './ledger-record.ts';
 import type { LoggedMove } from '../events/log/move-log.ts';
 import {
   endLeases,
@@ -28,6 +36,8 @@ import { recordOfEvent, WriteRecords, type WriteRow } from './write-rows.ts';
 const FORGET_MS = 60_000;
 const ONE = sql`SELECT ${WRITE_FIELDS}, ${NOW} AS now FROM writes WHERE platform = :platform AND name = :name`;
 const HELD = namedRows(sql`name, state, owner, lease_until AS "leaseUntil"`);
+const CHANNELS = sql`
+  SELECT DISTINCT channel FROM order_counts WHERE platform = :platform AND enterprise_group = '' AND channel <> ''`;
 const RENEW = sql`
   UPDATE writes SET lease_until = ${NOW} + :leaseMs
   WHERE platform = :platform AND name = :name AND state = 'sending' AND owner = :owner AND lease_until > (SELECT ${NOW})`;
@@ -167,6 +177,14 @@ export class WriteStore {
     if (within && !(await this.#isWithin(name, within))) return undefined;
     const [row] = await this.database.read<WriteRow>(ONE.with({ name }));
     return row && this.records.opened(row);
+  }
+
+  /** Returns whether another channel has an order of this number. */
+  async isShared({ channelCode, channelOrderId }: ChannelOrder): Promise<boolean> {
+    const channels = await this.database.read<{ readonly channel: string }>(CHANNELS.with());
+    const others = channels.filter(({ channel }) => channel !== channelCode);
+    const names = others.map(({ channel }) => orderName(channel, channelOrderId));
+    return names.length > 0 && (await this.database.read(HELD.with(wanted(names)))).length > 0;
   }
 
   /** The duration does not depend on the number of orders. `abandon` ends the read. */

@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { pageOf, type PageQuery } from '../operation/page.dto.ts';
 import { itemsByEnterprise } from '../order-ledger/items-by-enterprise.ts';
 import { type OrderDetails, type OrderedItem, released, sentAt } from '../order-ledger/ledger-record.ts';
+import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { isOlder, notedIn } from '../order-ledger/order-evidence.ts';
 import type { CallContext } from '../request/call-context.ts';
 import { PlatformSearch } from '../upstream/platform-search.ts';
 import { violation } from '../upstream/problems/violation.ts';
-import { type AssetContent, type Instance, isFrom } from '../upstream/wire/instances.ts';
+import { type AssetContent, type ChannelOrder, type Instance, isFrom } from '../upstream/wire/instances.ts';
 import { isWholeFor, notWhole } from '../upstream/wire/whole-list.ts';
 import { AssetContents } from './asset-contents.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
@@ -23,9 +24,11 @@ const NO_ENTERPRISE =
 
 type ListedAsset = Pick<AssetDto, 'assetId' | 'assetNum'>;
 
+type NotedOrder = OrderDetails & ChannelOrder;
+
 /** The items of an order for one enterprise. */
 interface SoughtItems {
-  readonly order: OrderDetails;
+  readonly order: NotedOrder;
   readonly items: readonly OrderedItem[];
   /** When the order was sent, in ms since 1970. */
   readonly sent: number;
@@ -39,6 +42,7 @@ export class OrderAssetsService {
     private readonly orders: OrderService,
     private readonly contents: AssetContents,
     private readonly search: PlatformSearch,
+    private readonly ledger: ObservedOrderLedger,
   ) {}
 
   async getOrderAssets(call: CallContext, path: OrderPath, wanted: PageQuery): Promise<OrderAssetPageDto> {
@@ -54,8 +58,11 @@ export class OrderAssetsService {
     );
     if (!purchases) throw violation(NO_ENTERPRISE, { operation: 'queryCustomers', status: 200 });
     const rows: OrderAssetDto[] = [];
-    for (const [enterpriseGlobalId, items] of purchases)
-      rows.push(...(await this.#assetsIn(call, enterpriseGlobalId, { order, items, sent: sentAt(record) })));
+    const noted = { ...order, isShared: await this.ledger.isShared(order) };
+    for (const [enterpriseGlobalId, items] of purchases) {
+      const sought = { order: noted, items, sent: sentAt(record) };
+      rows.push(...(await this.#assetsIn(call, enterpriseGlobalId, sought)));
+    }
     return pageOf(
       rows.sort((one, other) => (one.sequence ?? Infinity) - (other.sequence ?? Infinity)),
       wanted,
@@ -85,7 +92,7 @@ export class OrderAssetsService {
       contents.push(...(await this.contents.read(call, enterpriseGlobalId, others)));
     }
     const isHidden = ({ isShown, instances }: AssetContent) =>
-      !isShown || instances.some((one) => mayBeOf(order, one));
+      !isShown || instances.some((one) => mayBeOf(order, items, one));
     return { assets, contents, hidden: contents.find(isHidden) };
   }
 
@@ -144,10 +151,14 @@ function isAllOn(
   return items.every(isOn);
 }
 
-/** Whether the platform does not show the licence order of an instance that may be of the order. */
-function mayBeOf(order: OrderDetails, instance: Instance): boolean {
+/** Whether the instance may be of the order, and lacks the licence order or the channel that would tell. */
+function mayBeOf(order: NotedOrder, items: readonly OrderedItem[], instance: Instance): boolean {
   const { licenseOrderId, channelOrderId } = instance;
-  return licenseOrderId === null && (channelOrderId === null || isFrom(instance, order));
+  const noted = isFrom(instance, order);
+  if (licenseOrderId === null) return channelOrderId === null || noted !== false;
+  const placed = new Set(order.items.map(({ sequence }) => sequence));
+  const isOpen = items.some(({ sequence }) => !placed.has(sequence));
+  return noted === undefined && isOpen && order.items.every((each) => each.licenseOrderId !== licenseOrderId);
 }
 
 /** Every product once, in the order of the platform. */

@@ -189,6 +189,7 @@ export class OrderReconciler {
     );
     if (!items) return undefined;
     const places: Place[] = [];
+    const noted = { ...order, isShared: await this.ledger.isShared(order) };
     const { purchases, deletions, user } = order.search ?? {};
     for (const [enterprise, own] of items) {
       const bought = own
@@ -197,13 +198,13 @@ export class OrderReconciler {
       const deleted = own.flatMap(({ sequence }) => deletions?.[sequence] ?? []);
       // A purchase may be on a lock that only the member center lists, and so may be what is gone from the list of the order module.
       const isEnough = (listed: Holdings) => {
-        const orders = ordersIn(listed, order, sent);
+        const orders = ordersIn(listed, noted, sent);
         const { kind } = evidenceOf(bought, orders);
         if (kind === 'none' || kind === 'part') return this.platform.listsAll;
         return deleted.length === 0 || !deleted.every((each) => isGone(each, listed, orders));
       };
       const holdings = await this.platform.holdings(enterprise, { abandon, user, known, isEnough });
-      const found = ordersIn(holdings, order, sent);
+      const found = ordersIn(holdings, noted, sent);
       places.push({
         enterprise,
         holdings,

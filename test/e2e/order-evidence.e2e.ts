@@ -436,6 +436,20 @@ describe('a purchase in doubt', () => {
     expect(await stateOf(gateway, body)).toBe('in_doubt');
   });
 
+  it('is not found by the order of another channel with its number where the platform shows no channel', async () => {
+    const gateway = await gatewayOf();
+    const body = order([purchase('draft.pro', 2)]);
+    expect((await place(gateway, { ...body, channelCode: 'partner' })).status).toBe(201);
+    const odd = { pointer: '/data/productInstanceList/0/channelCode', value: null };
+    await sandbox.fault({ operation: 'listAssetProducts', action: { odd } });
+    await lose(gateway, 'before', body);
+    await seen(gateway, 'not_found', 2);
+    expect(await stateOf(gateway, body)).toBe('in_doubt');
+    // Nor does the gateway say that the order made nothing.
+    const assets = await gateway.get(`${ORDERS}/crm/${body.channelOrderId}/assets`);
+    expect([assets.status, assets.body['code']]).toEqual([502, 'upstream-contract-violation']);
+  });
+
   it.each(['item', 'batch'])(
     'of two products is found where each %s becomes a licence order',
     async (licenseOrders) => {

@@ -26,6 +26,8 @@ export type InstalledProduct = Readonly<ReturnType<typeof toInstalledProduct>>;
 export interface ChannelOrder {
   readonly channelCode: string;
   readonly channelOrderId: string;
+  /** Whether an order of another channel has this number too. Then a note that lacks the channel may be of either. */
+  readonly isShared?: boolean;
 }
 
 export interface AssetContent {
@@ -152,9 +154,11 @@ function isSameTime(installed: string | null, named: string | null): boolean | u
   return there === wanted || there === wanted - (wanted % 1_000);
 }
 
-/** True if the platform noted the channel's order at the instance. The note may lack the channel. */
-export function isFrom(instance: Instance, { channelCode, channelOrderId }: ChannelOrder): boolean {
-  return instance.channelOrderId === channelOrderId && (instance.channelCode ?? channelCode) === channelCode;
+/** True if the platform noted the channel's order at the instance. Undefined if the note lacks the channel, and another has this number too. */
+export function isFrom({ channelCode, channelOrderId }: Instance, order: ChannelOrder): boolean | undefined {
+  if (channelOrderId !== order.channelOrderId) return false;
+  if (channelCode === null) return order.isShared ? undefined : true;
+  return channelCode === order.channelCode;
 }
 
 function toInstance(
