@@ -176,6 +176,8 @@ export interface Bought {
 export interface Deletion {
   /** Whether the platform showed everything that the deletion names before the order was sent. Only then its absence proves the deletion. */
   readonly seen?: boolean;
+  /** The enterprise whose lists those were. Absent in records of earlier versions. */
+  readonly seenIn?: string;
   /** Whether the list of the order module had all of it then. Otherwise only the member center shows whether it is gone. */
   readonly isListed?: boolean;
   readonly assetNums: readonly string[];

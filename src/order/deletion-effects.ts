@@ -130,6 +130,7 @@ export class DeletionEffects {
         seen[sequence] = (deletions[sequence] ?? []).map((each) => ({
           ...each,
           seen: isThere(each, holdings),
+          seenIn: enterprise,
           isListed: listed && isThere(each, listed),
         }));
     }

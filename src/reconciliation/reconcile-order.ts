@@ -154,7 +154,10 @@ export class OrderReconciler {
       return isAnyFound ? 'incomplete' : 'not_found';
     const deletions = places.flatMap((place) => place.deletions.map((deletion) => ({ deletion, place })));
     if (deletions.length === 0) return undefined;
-    if (!deletions.every(({ deletion }) => deletion.seen)) return 'not_seen';
+    // The platform may name another enterprise for the customer by now.
+    const wasSeen = ({ deletion: { seen, seenIn }, place }: (typeof deletions)[number]) =>
+      seen && (seenIn ?? place.enterprise) === place.enterprise;
+    if (!deletions.every(wasSeen)) return 'not_seen';
     const isLeft = ({ deletion, place }: (typeof deletions)[number]) =>
       !isGone(deletion, place.holdings, place.found);
     const left = deletions.filter(isLeft);

@@ -264,6 +264,17 @@ describe('an accepted deletion', () => {
     },
   );
 
+  it('stays accepted where the platform names another enterprise for its customer by now', async () => {
+    const gateway = await gatewayOf({ asyncOrders: 'never' });
+    const customer = { customerId: HARBOUR.customerId };
+    const body = order([deletion({}, { customer })], { syncMode: 'async' });
+    expect((await place(gateway, body)).status).toBe(202);
+    const named = success([{ ...MERIDIAN, customerId: HARBOUR.customerId, channelCode: 'crm' }]);
+    await sandbox.fault({ operation: 'queryCustomers', action: named });
+    await seen(gateway, 'not_seen', 2);
+    expect(await stateOf(gateway, body)).toBe('accepted');
+  });
+
   it.each<[string, object]>([
     ['null', success(null)],
     ['lists that are null', success({ productInstanceList: null, children: null })],
