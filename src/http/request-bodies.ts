@@ -166,14 +166,18 @@ export class RequestBodies {
 }
 
 /**
- * Yields the bytes of a file. It does not destroy the stream, because the response uses the same connection. The rest of a request that was
- * refused may still arrive, and must not run.
+ * Yields the bytes of a file. A file that breaks off is a fault of its request, which did nothing. It does not destroy the stream, because
+ * the response uses the same connection. The rest of a request that was refused may still arrive, and must not run.
  */
 async function* arriving(raw: IncomingMessage, payload: Readable, digest: Hash): AsyncGenerator<Buffer> {
   askForBody(raw);
-  for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    digest.update(chunk);
-    yield chunk;
+  try {
+    for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      digest.update(chunk);
+      yield chunk;
+    }
+  } catch (cause) {
+    throw new ProblemException('validation-failed', { cause });
   }
   if (cutShort.has(raw)) throw new ProblemException('validation-failed', { detail: TOO_LATE });
 }

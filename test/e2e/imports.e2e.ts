@@ -311,6 +311,23 @@ describe('imports', () => {
     expect([other.status, other.body['code']]).toEqual([422, 'idempotency-key-reused']);
   });
 
+  it('J11 frees the key of an import whose upload broke off, so the whole file can be sent under it', async () => {
+    const headers = { ...CSV, 'idempotency-key': newSecret('k') };
+    const rows = newRows('broken', 3);
+    let upload!: ReadableStreamDefaultController<Uint8Array>;
+    const body = new ReadableStream<Uint8Array>({ start: (controller) => void (upload = controller) });
+    const first = postChunked(body, headers).then(
+      () => 'answered',
+      () => 'broken off',
+    );
+    upload.enqueue(new TextEncoder().encode(file(rows.slice(0, 2))));
+    const begun = "SELECT 1 FROM writes WHERE name LIKE 'write/%' AND state = 'sending'";
+    await until('it has begun', async () => (await inDatabase(begun)).length === 1);
+    upload.error(new Error('the caller hangs up'));
+    expect(await first).toBe('broken off');
+    expect(await ended(await post(file(rows), '', headers))).toMatchObject({ total: 3, succeeded: 3 });
+  });
+
   it('retries the rows that failed, and no others', async () => {
     const job = await ended(await post(file(['anna,first-login-1,Anna Berg,,,', ...newRows('fine', 2)])));
     const path = `/v1/jobs/${String(job['jobId'])}/retry`;
