@@ -22,13 +22,15 @@ import {
 } from './dto/member.dto.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
 import { type Confirm, MemberEdits } from './member-edits.ts';
-import { toMemberTerms } from './member.mapper.ts';
+import { type ListedMember, toMemberTerms } from './member.mapper.ts';
 import { MemberSearch } from './member-search.ts';
 import { isMasked, MASKED } from './mobile-number.ts';
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
 type Acting = Pick<CallContext, 'user'>;
+/** What the platform's list shows of the fields that an edit may leave out. */
+type ShownMember = Pick<ListedMember, ClearableField | 'hidden' | 'unreadable' | 'isMobilePart'>;
 
 /**
  * Remembers deletes for a day until their outcome is known, so that a caller who repeats one gets 204 and not 404 (which also says that the
@@ -90,40 +92,55 @@ export class MemberService {
       throw new ProblemException('validation-failed', {
         errors: [{ pointer: '/passwordMobile', detail: MASKED }],
       });
-    const keeps = this.readings.of('memberEdit') === 'keeps';
-    const left = keeps ? [] : CLEARABLE.filter((field) => member[field] === undefined);
+    const left = this.#leftOut(member);
     const edit = async (confirm?: Confirm) => {
-      const shown = left.length === 0 ? {} : await this.#shown(call, ids, member, left, mayBeHidden);
+      const shown = left.length === 0 ? {} : await this.#shown(call, ids, member, mayBeHidden);
       const body = { ...toMemberTerms({ ...shown, ...member }), ...hidden(call, shown) };
       await confirm?.();
       await this.upstream.call('editMember', call, { ids: { ...ids }, body }, nothing);
     };
-    await (keeps ? edit() : this.edits.run(call, ids, edit));
+    await (this.#keeps ? edit() : this.edits.run(call, ids, edit));
   }
 
-  /** Returns the present values of the fields that the edit leaves out. */
-  async #shown(
-    call: CallContext,
-    ids: EnterpriseMemberPath,
-    { account, name }: UpdateMemberDto,
-    left: readonly ClearableField[],
-    mayBeHidden: readonly ClearableField[] | undefined,
-  ): Promise<Partial<Pick<MemberDto, ClearableField>>> {
-    const member = await this.search.find(call, ids, account, left, mayBeHidden);
-    const shown = Object.fromEntries(left.map((field) => [field, member[field] ?? undefined]));
-    const { faults } = validated(UpdateMemberDto, { account, name, ...shown });
+  /** Returns the problem of an edit that would lose what the platform has of the member. Undefined if it loses nothing. */
+  lossOf(edit: UpdateMemberDto, member: ShownMember): ProblemException | undefined {
+    const { account, name } = edit;
+    const left = this.#leftOut(edit);
+    const { faults } = validated(UpdateMemberDto, { account, name, ...valuesOf(left, member) });
     const refused = new Set(faults.map(({ path: [field] }) => field));
     const fields = left.filter((field) => {
       const isPart = field === 'passwordMobile' && member.isMobilePart;
       const isShown = !member.hidden.includes(field) && !member.unreadable.includes(field);
       return isPart || !isShown || refused.has(field);
     });
-    if (fields.length > 0)
-      throw new ProblemException('edit-would-lose', {
-        fields,
-        detail: `The edit would lose what the platform has in ${fields.join(', ')}, which it does not show in a form that can be sent again. Give these fields too.`,
-      });
-    return shown;
+    if (fields.length === 0) return undefined;
+    return new ProblemException('edit-would-lose', {
+      fields,
+      detail: `The edit would lose what the platform has in ${fields.join(', ')}, which it does not show in a form that can be sent again. Give these fields too.`,
+    });
+  }
+
+  get #keeps(): boolean {
+    return this.readings.of('memberEdit') === 'keeps';
+  }
+
+  /** Returns the fields that the edit leaves out and the platform may clear. */
+  #leftOut(edit: UpdateMemberDto): readonly ClearableField[] {
+    return this.#keeps ? [] : CLEARABLE.filter((field) => edit[field] === undefined);
+  }
+
+  /** Returns the present values of the fields that the edit leaves out. */
+  async #shown(
+    call: CallContext,
+    ids: EnterpriseMemberPath,
+    edit: UpdateMemberDto,
+    mayBeHidden: readonly ClearableField[] | undefined,
+  ): Promise<Partial<Pick<MemberDto, ClearableField>>> {
+    const left = this.#leftOut(edit);
+    const member = await this.search.find(call, ids, edit.account, left, mayBeHidden);
+    const loss = this.lossOf(edit, member);
+    if (loss) throw loss;
+    return valuesOf(left, member);
   }
 
   resetPassword(call: CallContext, ids: EnterpriseMemberPath, { password }: ResetPasswordDto): Promise<void> {
@@ -187,6 +204,13 @@ export class MemberService {
 function accountIn(userName: string | null | undefined): string | null {
   const at = userName?.indexOf('@') ?? -1;
   return userName && at > 0 ? userName.slice(0, at) : null;
+}
+
+function valuesOf(
+  fields: readonly ClearableField[],
+  member: ShownMember,
+): Partial<Pick<MemberDto, ClearableField>> {
+  return Object.fromEntries(fields.map((field) => [field, member[field] ?? undefined]));
 }
 
 /** Returns masks for what a dry run would show of the member to a caller who may not read members. */

@@ -60,11 +60,14 @@ const wouldLose = (...fields: string[]) => [
   },
 ];
 
-async function imported(rows: readonly string[]) {
-  const file = ['account,password,name,passwordMobile', ...rows, ''].join('\r\n');
+function sendFile(path: string, rows: readonly string[]) {
+  const body = ['account,password,name,passwordMobile', ...rows, ''].join('\r\n');
   const headers = { 'content-type': 'text/csv' };
-  const path = MEMBERS.replace('members', 'member-imports?mode=upsert');
-  const answer = await gateway.request('POST', path, { body: file, headers });
+  return gateway.request('POST', MEMBERS.replace('members', path), { body, headers });
+}
+
+async function imported(rows: readonly string[]) {
+  const answer = await sendFile('member-imports?mode=upsert', rows);
   expect(answer.status).toBe(202);
   const job = answer.headers.get('location') ?? '';
   await until('the job has ended', async () => (await gateway.get(job)).body['finishedAt'] !== null);
@@ -312,6 +315,16 @@ describe('rows of a file', () => {
       name: 'Anna Two',
       passwordMobile: '13800000001',
     });
+  });
+
+  it.each(['masked', 'absent'])('that would lose a %s number are impossible in the plan', async (mobiles) => {
+    await know({}, { memberEdit: 'clears', mobiles });
+    const rows = [dora('Dora Three', ''), `anna,${newSecret('m')},Anna Two,13800000001`];
+    const planned = () => sendFile('member-imports/dry-run?mode=upsert', rows);
+    const impossible = [{ row: 1, account: 'dora', reason: expect.stringContaining('passwordMobile') }];
+    expect((await planned()).body).toMatchObject({ plan: { update: 1, impossible } });
+    await know({ memberEdit: 'keeps' }, { memberEdit: 'keeps', mobiles });
+    expect((await planned()).body).toMatchObject({ plan: { update: 2, impossible: [] } });
   });
 
   it('that have a mask leave the number alone', async () => {

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ImportConfig } from '../../config/app-config.ts';
 import { sameCase } from '../../member/account-suffix.ts';
+import { describe } from '../../member/member-failure.ts';
+import { MemberService } from '../../member/member.service.ts';
 import type { RequestFile } from '../../request/request-stages.ts';
 import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
 import { Slices } from '../../shared/slices.ts';
@@ -24,9 +26,9 @@ import type { Reservation, Reserved } from '../store/stored-job.ts';
 import { type CheckedFile, readFile } from './checked-file.ts';
 import { JobUsers, jobUserOf } from './import-calls.ts';
 import { accountsGivenIn, surplus } from './import-plan.ts';
-import type { KnownMember } from './known-members.ts';
+import type { KnownMember, KnownMembers } from './known-members.ts';
 import { MemberDirectory } from './member-directory.ts';
-import { RowPlanner } from './row-plan.ts';
+import { asKnown, RowPlanner } from './row-plan.ts';
 
 /** The divisor of a file's length. Its rows are packed, so they take at most this part of it in the store. */
 const PART_OF_FILE = 2;
@@ -55,6 +57,7 @@ export class ImportsService {
     private readonly store: JobStore,
     private readonly users: JobUsers,
     private readonly directory: MemberDirectory,
+    private readonly members: MemberService,
     private readonly config: ImportConfig,
   ) {}
 
@@ -162,18 +165,28 @@ export class ImportsService {
     const impossible: ImportPlanDto['impossible'][number][] = [];
     for (const [chunk, { waiting }] of chunks.entries()) {
       await slices.rest();
-      for (const { at, member } of waiting ? unpacked<WaitingRow>(waiting) : []) {
-        const row = chunk * ROWS_PER_CHUNK + at + 1;
-        const { status, was, message = '' } = planner.plan(row, member);
-        if (was === 'different') plan.update++;
-        else if (was === 'perhaps') impossible.push({ row, account: member.account, reason: UNTOLD });
+      for (const waits of waiting ? unpacked<WaitingRow>(waiting) : []) {
+        const { account } = waits.member;
+        const row = chunk * ROWS_PER_CHUNK + waits.at + 1;
+        const { status, was, message = '' } = planner.plan(row, waits.member);
+        const loss = was === 'different' ? this.#lossOf(waits, members) : undefined;
+        if (loss) impossible.push({ row, account, reason: describe(loss) });
+        else if (was === 'different') plan.update++;
+        else if (was === 'perhaps') impossible.push({ row, account, reason: UNTOLD });
         else if (status === 'pending') plan.add++;
-        else if (status === 'failed') impossible.push({ row, account: member.account, reason: message });
+        else if (status === 'failed') impossible.push({ row, account, reason: message });
         else plan.unchanged++;
       }
     }
     const deleted = surplus(members, planner, options, jobUserOf(call).username);
     return { plan: { ...plan, delete: deleted.map(({ account }) => account), impossible }, deleted };
+  }
+
+  /** Returns the problem with which the update of a row will be refused, because it would lose what the member has. */
+  #lossOf(row: WaitingRow, members: KnownMembers): ProblemException | undefined {
+    const [known] = members.meantBy(row.member);
+    const { name = '', ...sent } = asKnown(row, members).member;
+    return known && this.members.lossOf({ ...sent, name }, known);
   }
 }
 

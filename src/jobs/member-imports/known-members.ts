@@ -9,7 +9,7 @@ import { isAccount } from './account-of.ts';
 /** A member whom a row of a file can name by its account. */
 export interface KnownMember extends Pick<
   ListedMember,
-  'memberGlobalId' | 'name' | 'departmentId' | 'remark' | 'passwordMobile' | 'isMobilePart' | 'hidden'
+  'memberGlobalId' | 'name' | ClearableField | 'isMobilePart' | 'hidden' | 'unreadable'
 > {
   /** The account on the platform, without the suffix. */
   readonly account: string;
