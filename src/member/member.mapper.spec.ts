@@ -86,9 +86,9 @@ describe('a page of members', () => {
     });
   });
 
-  it('keeps the places of members that have no id', () => {
+  it('keeps the places of members that have no id, or are no objects', () => {
     const { items, came } = toMemberPage(page([member, { globalId: '' }, 'x', member]), 'ms');
-    expect([items.map((item) => item?.memberGlobalId), came]).toEqual([['g', undefined, 'g'], 4]);
+    expect([items.map((item) => item?.memberGlobalId), came]).toEqual([['g', undefined, undefined, 'g'], 4]);
   });
 
   it.each([page({}), page('none'), [], null, {}, page(null), page(null, { total: null })])(

@@ -105,16 +105,22 @@ describe('a page without a list', () => {
   });
 });
 
-it('a member without an id breaks an export off, and the last line says why', async () => {
+it.each([
+  ['without an id', { pointer: '/data/list/2/globalId' }],
+  ['in whose place is null', { pointer: '/data/list/2', value: null }],
+])('a member %s breaks an export off, and is not told as missing', async (_, odd) => {
   const from = await started({});
-  await sandbox.fault({ operation: 'listMembers', action: { odd: { pointer: '/data/list/2/globalId' } } });
+  const all = await members();
+  await sandbox.fault({ operation: 'listMembers', action: { odd } });
   const response = await fetch(`${from.url}${HARBOUR}/members/export`, {
     headers: { 'x-api-key': from.key, accept: 'text/csv' },
   });
   const text = await textUntilCut(response);
   expect(text.trim().split('\r\n').at(-1)).toMatch(/^#incomplete,upstream-contract-violation,/);
+  const { status, body } = await from.get(`${HARBOUR}/members/${all[2]}`);
+  expect([status, body['code']]).toEqual([502, 'upstream-contract-violation']);
   // What is shown page by page leaves the member out.
-  expect((await from.get(`${HARBOUR}/members`)).body['items']).toHaveLength((await members()).length - 1);
+  expect((await from.get(`${HARBOUR}/members`)).body['items']).toHaveLength(all.length - 1);
 });
 
 describe('the first page', () => {

@@ -34,9 +34,9 @@ const pageShape = responseShape([
 
 /** A page of members as the platform returned it. It may be a different page than the requested one. */
 export interface MemberPage<T> {
-  /** The members in the platform's order; null stands for a member without an id. */
+  /** The members in the platform's order; null stands for an item that is no object, or has no id. */
   readonly items: readonly (T | null)[];
-  /** The number of items that arrived, including those that are no members. */
+  /** The number of items that arrived. */
   readonly came: number;
   /** The page's number by the platform. Null if the platform does not state it. */
   readonly pageNum: number | null;
@@ -58,16 +58,8 @@ export function readMemberPage<T>(
   read: (member: Reader<MemberField>) => T,
   notes?: ContractNotes,
 ): MemberPage<T> {
-  const member = (wire: Reader<MemberField>): T | null => {
-    try {
-      return read(wire);
-    } catch (error) {
-      if (error instanceof ContractViolation) return null;
-      throw error;
-    }
-  };
   return readObject(pageShape, data, notes, (wire) => {
-    const items = wire.requiredList('list', memberShape, member);
+    const items = wire.requiredList('list', memberShape, read);
     const total = wire.count('total');
     // Null is an empty list if the page itself says that it is empty.
     const isEmpty = total === 0 || wire.count('size') === 0;

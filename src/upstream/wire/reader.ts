@@ -173,13 +173,15 @@ export class Reader<Name extends string> implements Location {
     return readList(shape, value, this.notes, read, new Field(this, name));
   }
 
-  /** Reads a list without which the response has no meaning. */
+  /** Reads a list without which the response has no meaning. An item that cannot be read is null, so that the others keep their places. */
   requiredList<Inner extends string, T>(
     name: Name,
     shape: Shape<Inner>,
     read: (inner: Reader<Inner>) => T,
-  ): T[] {
-    return readList(shape, this.#given(name), this.notes, read, new Field(this, name));
+  ): (T | null)[] {
+    return readList<Inner, T | null>(shape, this.#given(name), this.notes, read, new Field(this, name), [
+      null,
+    ]);
   }
 
   /** True if the object has the field, even if it is null. */
@@ -297,7 +299,7 @@ export function readObject<Name extends string, T>(
 
 /**
  * Reads a list. A null list counts as empty, and an absent one violates the interface. An item that is no object, or lacks its id, is left
- * out.
+ * out, or replaced by `unread`.
  */
 export function readList<Name extends string, T>(
   shape: Shape<Name>,
@@ -305,6 +307,7 @@ export function readList<Name extends string, T>(
   notes: ContractNotes | undefined,
   read: (item: Reader<Name>) => T,
   at: Location = DATA,
+  unread: readonly T[] = [],
 ): T[] {
   if (value === null) {
     if (at === DATA) notes?.add(at.path, 'null');
@@ -320,6 +323,7 @@ export function readList<Name extends string, T>(
       // A missing id was noted already. An item that is no object was not.
       if (typeof item !== 'object' || item === null || Array.isArray(item))
         notes?.add(`${at.path}[]`, kindOf(item));
+      items.push(...unread);
     }
   }
   return items;
