@@ -26,9 +26,19 @@ export class RecentJobs {
     return { total: jobs.length, stuck: stuck.length };
   }
 
-  /** Lists the newest first. `withRows` names the job whose failed rows are wanted too. Rejects where the store cannot be read. */
+  /**
+   * Lists those that have not ended, then the newest. `withRows` names the job whose failed rows are wanted too. Rejects where the store cannot
+   * be read.
+   */
   async list(withRows: string | null): Promise<object> {
-    const { jobs, total } = await this.store.list({ enterprises: undefined, state: undefined }, 0, MAX_JOBS);
+    const lists = await Promise.all(
+      (['running', 'queued', undefined] as const).map((state) =>
+        this.store.list({ enterprises: undefined, state }, 0, MAX_JOBS),
+      ),
+    );
+    const byId = new Map(lists.flatMap(({ jobs }) => jobs.map((job) => [job.definition.jobId, job])));
+    const jobs = [...byId.values()].slice(0, MAX_JOBS);
+    const total = lists.at(-1)?.total;
     const items = await Promise.all(
       jobs.map(async (job) => ({
         ...toJob(job),

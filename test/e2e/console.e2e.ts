@@ -397,8 +397,8 @@ describe('G12 scheduled orders', () => {
 });
 
 describe('G12 jobs', () => {
-  const importOf = async (rows: readonly string[]): Promise<string> => {
-    const response = await fetch(`${fleet.gateways[0]?.url}/v1/enterprises/ent-harbour/member-imports`, {
+  const importOf = async (rows: readonly string[], enterprise = 'ent-harbour'): Promise<string> => {
+    const response = await fetch(`${fleet.gateways[0]?.url}/v1/enterprises/${enterprise}/member-imports`, {
       method: 'POST',
       headers: { 'x-api-key': fleet.key, 'content-type': 'text/csv' },
       body: ['account,password,name', ...rows, ''].join('\r\n'),
@@ -430,6 +430,27 @@ describe('G12 jobs', () => {
     await running.filter({ hasText: 'cancelled' }).waitFor();
     expect((await fleet.get(1, `/v1/jobs/${long}`)).body['state']).toBe('cancelled');
     await sandbox.reset();
+  });
+
+  it('show one that has not ended, however many newer ones have', async () => {
+    const ends = new Date(Date.now() + 3_600_000).toISOString();
+    const terms = { stops: 'writes', until: ends, reason: 'imports wait' };
+    expect((await fleet.request('PUT', 0, '/v1/maintenance', terms)).status).toBe(200);
+    // The other replica knows it, too.
+    expect((await fleet.get(1, '/v1/maintenance')).body['active']).toBe(true);
+    const waiting = await importOf([person('waits')], 'ent-meridian');
+    for (let newer = 0; newer < 50; newer++) {
+      const path = `/v1/jobs/${await importOf([person('newer')])}`;
+      await until('the job has ended', async () => {
+        const { body } = await fleet.request('DELETE', 0, path);
+        return body['finishedAt'] !== null;
+      });
+    }
+    await section('jobs');
+    const job = page.getByRole('row').filter({ hasText: waiting });
+    await job.filter({ hasText: 'queued' }).getByRole('button', { name: 'Cancel…' }).waitFor();
+    expect((await fleet.request('DELETE', 0, `/v1/jobs/${waiting}`)).status).toBe(202);
+    expect((await fleet.request('DELETE', 0, '/v1/maintenance')).status).toBe(204);
   });
 });
 

@@ -18,7 +18,7 @@ export const jobs = {
       ? panel('None', 'There was no import in the last seven days.')
       : [
           panel(
-            `The newest ${items.length} of ${plural(total, 'import')} of the last seven days`,
+            `${items.length} of ${plural(total, 'import')} of the last seven days: those that have not ended, then the newest`,
             table('Jobs', columns(at, refresh), items, ({ jobId }) => jobId),
           ),
           items.filter(({ rows }) => rows).map(failedRows),
