@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
-import { cutShort, firstResponse, givenUp, HUNG_UP, MAX_URL, TOO_LATE } from './server-limits.ts';
+import { cutShort, firstResponse, givenUp, HUNG_UP, MAX_URL, TOO_LATE, TOO_SLOW } from './server-limits.ts';
 
 /** The time for which the gateway discards the bytes that a client still sends after a refusal, until the client reads the response. */
 const LINGER_MS = 5_000;
@@ -29,8 +29,6 @@ function badHttp(error: HttpFault, socket: Socket, tell: Tell): void {
   givenUp.add(socket);
   answerInTurn(error, socket, tell);
 }
-
-const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 type HttpFault = Error & { readonly code?: string; readonly rawPacket?: unknown };
 

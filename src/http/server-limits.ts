@@ -79,6 +79,9 @@ export const cutShort = new WeakMap<IncomingMessage, number>();
 /** The status of a request whose caller hung up before the response, in the log and the metrics. nginx uses the same. */
 export const HUNG_UP = 499;
 
+/** Node's code for a client that was too slow. */
+export const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
+
 /** Sets the limits that cannot be set through Fastify. */
 export function limitConnections(server: Server): void {
   // Node silently drops headers beyond its limit. One more than the gateway allows shows that there were too many.
@@ -109,9 +112,23 @@ export function limitConnections(server: Server): void {
     if (!all) underWay.set(socket, (all = []));
     while (all[0]?.closed) all.shift();
     all.push(response);
+    if (hasBody(request)) endIfLate(server, request);
     for (const each of listeners) each(request, response);
   };
   server.on('request', edge('request', begin, answerFault));
+}
+
+/** Node looks for slow requests only until the server is closed, and a body that does not end would hold up the end of the process. */
+function endIfLate(server: Server, request: IncomingMessage): void {
+  const end = edge('late body', () => {
+    const late = Object.assign(new Error('the body is late'), { code: TOO_SLOW });
+    if (!request.complete) server.emit('clientError', late, request.socket);
+  });
+  const timer = setTimeout(end, REQUEST_MS + 2 * CHECK_MS).unref();
+  request.once(
+    'close',
+    edge('late body', () => clearTimeout(timer)),
+  );
 }
 
 /** The responses for which each connection waits, in their order. The list may still have some that were sent. */

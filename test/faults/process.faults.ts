@@ -192,6 +192,25 @@ describe('npm start', () => {
     await gateway.stop();
   });
 
+  it('P1 that ends while the body of a request does not arrive refuses it in time, and exits 0', async () => {
+    // The timer of the body is early.
+    const { gateway, child } = await start({}, { NODE_OPTIONS: withEndTimers('ms===9500?2000:ms') });
+    const { hostname, port } = new URL(gateway.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      `POST /v1/license-orders HTTP/1.1\r\nhost: ${hostname}\r\nx-api-key: ${gateway.key}\r\n` +
+        'content-type: application/json\r\ncontent-length: 100\r\nexpect: 100-continue\r\n\r\n',
+    );
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    await until('the gateway asks for the body', () => text.includes(' 100 '));
+    child.child.kill('SIGINT');
+    await once(socket, 'close');
+    expect(text).toMatch(/HTTP\/1\.1 400 .*"code":"validation-failed"/s);
+    expect(await child.ended).toBe(0);
+    await gateway.stop();
+  });
+
   it('P17 with wrong settings is refused with all their names, without their values', async () => {
     const gateway = new TestGateway();
     const wrong = {
