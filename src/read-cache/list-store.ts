@@ -122,7 +122,7 @@ export class ListStore {
     this.#first.set(key, { ...list, sharedAt }, { ttl: this.#jitteredLifeMs() });
     if (!this.#second || isShared) return;
     const share = this.#share(this.#second, key, list, form, sharedAt - askedAt);
-    // Other readers join the call until this promise is settled, and must not do so longer than the life of the list.
+    // The call, which other readers join until this promise is settled, must not outlast the life of the list.
     if (sharedAt === askedAt) await share;
   }
 
