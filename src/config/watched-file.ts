@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { poll } from '../kit/poll/poll.ts';
 
 /** Polling notices a file that was replaced by renaming or through a mounted volume; notifications miss these. */
-const POLL_MS = 1_000;
+const POLL_MS = 250;
 
 /** Takes the content of files. Returns why it was refused, if it was. `told` is the reason of the last attempt at the same files. */
 type Attempt = (told?: string) => string | undefined;

@@ -10,7 +10,7 @@ import { wholeItems } from '../upstream/wire/whole-list.ts';
 import { isListed } from './estate-row.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 
-const LOOK_MS = 20_000;
+const LOOK_MS = 5_000;
 /** The most lists and assets that wait, so that they take little memory. The oldest list is dropped first. */
 const MAX_ASSETS = 5_000;
 

@@ -12,6 +12,7 @@ import {
   isRead,
   LIST,
   namesOf,
+  quickTurns,
   REFRESH,
   refresh,
   rowsOf,
@@ -20,7 +21,7 @@ import {
 } from '../support/estate.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
-import { TestGateway } from '../support/gateway.ts';
+import { type NamedCaller, TestGateway } from '../support/gateway.ts';
 import { askDatabase } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -35,6 +36,14 @@ async function onPostgres() {
   const { url, remove } = await emptyDatabase('postgres');
   atEnd(remove);
   return { ...ESTATE, DATABASE_URL: url, ENCRYPTION_KEYS: newEncryptionKey() };
+}
+
+/** A gateway whose calls for the estate wait for no turn. */
+async function startQuick(sandbox: TestSandbox, callers: readonly NamedCaller[]) {
+  const environment = await onPostgres();
+  const gateway = ended(await TestGateway.start(sandbox, environment, callers));
+  await quickTurns(environment);
+  return { gateway, environment };
 }
 
 /** Lets tasks of the estate run now that are not running: the look for enterprises, or the readings. */
@@ -136,7 +145,7 @@ it('E2 An enterprise is stale while the platform gives no tokens', async () => {
   const sandbox = await TestSandbox.start();
   atEnd(() => sandbox.close());
   const callers = [{ name: 'seller', enterprises: ['ent-meridian'] }];
-  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  const { gateway } = await startQuick(sandbox, callers);
   await isState(gateway, 'ent-meridian', 'whole');
   await sandbox.fault({ operation: 'token', action: { httpStatus: 503 } });
   await sandbox.revokeTokens();
@@ -150,8 +159,7 @@ it('asks for each channel once in a while, also where the platform refuses anoth
   atEnd(() => sandbox.close());
   await sandbox.fault({ operation: 'queryCustomers', times: 1, action: { code: '13004' } });
   const callers = [{ name: 'seller', enterprises: ['*'], channels: ['nowhere', 'partner'] }];
-  const environment = await onPostgres();
-  const gateway = ended(await TestGateway.start(sandbox, environment, callers));
+  const { gateway, environment } = await startQuick(sandbox, callers);
   const asked = async () =>
     (await sandbox.journal('queryCustomers')).map(({ query }) => query['channelCode'] ?? '').toSorted();
   await isState(gateway, 'ent-meridian', 'whole');
@@ -173,7 +181,7 @@ it('forgets a misspelt enterprise of a refresh where the platform shows empty li
   const sandbox = await TestSandbox.start({ profile: { unknownEnterprise: 'empty' } });
   atEnd(() => sandbox.close());
   const callers = [{ name: 'seller', enterprises: ['ent-meridian'] }];
-  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  const { gateway } = await startQuick(sandbox, callers);
   await refresh(gateway, 'ent-nowhere');
   const isKnown = async () => (await enterpriseOf(gateway, 'ent-nowhere')) !== undefined;
   expect(await isKnown()).toBe(true);
@@ -187,7 +195,7 @@ it('finds an account without what the platform appends where the members do not 
   const odd = { pointer: '/data/list/0/userName', value: 'somebody' };
   await sandbox.fault({ operation: 'listMembers', action: { odd } });
   const callers = [{ name: 'seller', enterprises: ['ent-harbour'] }];
-  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  const { gateway } = await startQuick(sandbox, callers);
   await isState(gateway, 'ent-harbour', 'whole');
   for (const find of ['anna.harbour', 'anna']) {
     const found = (await rowsOf(gateway, `&find=${find}`)).map(({ assetId }) => assetId);
@@ -206,7 +214,7 @@ it('finds an account without a joined code where many members show the code', as
   }));
   await sandbox.control('PUT', '/state', { ...state, employees: [...state.employees, ...more] });
   const callers = [{ name: 'seller', enterprises: ['ent-harbour'] }];
-  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  const { gateway } = await startQuick(sandbox, callers);
   await isState(gateway, 'ent-harbour', 'whole');
   for (const [find, ids] of [
     ['annaharbour', ['ast-1002']],
@@ -219,13 +227,15 @@ it('finds an account without a joined code where many members show the code', as
 });
 
 describe('the estate of a platform that lists virtual assets only', () => {
-  const { sandbox, gateway } = useStack({
+  const { sandbox, gateway, databaseUrl } = useStack({
     environment: ESTATE,
     callers: [{ name: 'seller', enterprises: ['ent-harbour'] }],
+    database: 'postgres',
     sandbox: { profile: { assetList: 'virtual' } },
   });
 
   it('E9 keeps what only the lists of members had when they are not shown any more, and tells nothing', async () => {
+    await quickTurns({ DATABASE_URL: databaseUrl() });
     await isRead(gateway, 1);
     const before = namesOf(await rowsOf(gateway));
     expect(before.join()).toContain('ast-1005');
@@ -250,7 +260,7 @@ it('E16 tells nothing of the assets that only a user is shown, from when on a us
   atEnd(() => sandbox.close());
   const hidden = await sandbox.fault({ operation: 'listAssetNums', action: { code: '60017' } });
   const callers = [{ name: 'seller', enterprises: ['ent-harbour'] }];
-  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  const { gateway } = await startQuick(sandbox, callers);
   await isState(gateway, 'ent-harbour', 'assets-only');
   const before = (await rowsOf(gateway)).map(({ assetId }) => assetId);
   expect(before).not.toContain('ast-1005');
@@ -267,8 +277,7 @@ it('E14 reads the assets of an enterprise that no user serves, also where one is
   const callers = [{ name: 'seller', enterprises: ['ent-meridian'] }];
   const odd = { pointer: '/data/0/updateTime', value: null };
   const untimed = await sandbox.fault({ operation: 'listAssets', action: { odd } });
-  const environment = await onPostgres();
-  const gateway = ended(await TestGateway.start(sandbox, environment, callers));
+  const { gateway, environment } = await startQuick(sandbox, callers);
   await isState(gateway, 'ent-meridian', 'assets-only');
   const ids = async () => (await rowsOf(gateway)).map(({ assetId }) => assetId);
   expect(await ids()).toEqual(['ast-2001', 'ast-2002']);
@@ -293,7 +302,7 @@ it('E19 has all that the platform shows of an asset that comes while the lists o
   const none = { odd: { pointer: '/data', value: [] } };
   await sandbox.fault({ operation: 'listAssets', times: 1, action: none });
   const callers = [{ name: 'seller', enterprises: ['ent-harbour'] }];
-  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  const { gateway } = await startQuick(sandbox, callers);
   await isState(gateway, 'ent-harbour', 'whole');
   const rows = await rowsOf(gateway);
   expect(rows.map(({ assetId }) => assetId)).toEqual(expect.arrayContaining(['ast-1001', 'ast-1005']));
@@ -307,6 +316,7 @@ it('E15 A copy whose encryption key was removed is incomplete until it is read a
   const environment = await onPostgres();
   const callers = [{ name: 'seller', enterprises: ['ent-meridian'] }];
   const first = await TestGateway.start(sandbox, environment, callers);
+  await quickTurns(environment);
   await isState(first, 'ent-meridian', 'whole');
   await first.stop();
   await sandbox.control('PATCH', '/state/assets/ast-2002', { revoked: true });
@@ -337,6 +347,7 @@ it('E17 A write that ends while the database is away is read, and not told, once
   const callers = [{ name: 'seller', enterprises: ['ent-harbour'] }];
   const through = { ...environment, DATABASE_URL: address.href };
   const gateway = ended(await TestGateway.start(sandbox, through, callers));
+  await quickTurns(environment);
   await isState(gateway, 'ent-harbour', 'whole');
   await ageReadings(environment);
   await proxy.add({ toxic: 'down' });
@@ -384,7 +395,7 @@ it('E10 reads the other assets where the products of one are refused, and tells 
   const match = { path: 'ast-1001' };
   const ids = await sandbox.fault({ operation: 'listAssetProducts', match, action: { code: '13004' } });
   const callers = [{ name: 'seller', enterprises: ['ent-harbour'] }];
-  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  const { gateway, environment } = await startQuick(sandbox, callers);
   await isState(gateway, 'ent-harbour', 'stale');
   const harbour = async () => (await enterpriseOf(gateway, 'ent-harbour'))?.reason;
   expect(await harbour()).toMatch(/^getAssetProducts: refused 13004, 1 of \d+ assets$/);
@@ -397,7 +408,7 @@ it('E10 reads the other assets where the products of one are refused, and tells 
     return (body['items'] as { subject: string }[]).some(({ subject }) => subject === 'ent-harbour/ast-1009');
   });
   await sandbox.heal(ids);
-  await gateway.post('/v1/enterprises/ent-harbour/locks/disable', { assetNums: ['8000001003'] });
+  await runNow(environment, 'estate');
   await isState(gateway, 'ent-harbour', 'whole');
   const own = (name: string) => name.startsWith('ent-harbour');
   expect(namesOf(await rowsOf(gateway))).toEqual((await atPlatform(sandbox)).filter(own));
@@ -494,8 +505,7 @@ it.each([
   atEnd(() => sandbox.close());
   const busy = await sandbox.fault({ operation: 'queryCustomers', action });
   const callers = [{ name: 'seller', enterprises: ['*'], channels: ['partner'] }];
-  const environment = await onPostgres();
-  const gateway = ended(await TestGateway.start(sandbox, environment, callers));
+  const { gateway, environment } = await startQuick(sandbox, callers);
   await refresh(gateway, 'ent-meridian');
   await isState(gateway, 'ent-meridian', 'whole');
   await until('the channel was asked', async () => (await sandbox.journal('queryCustomers')).length > 0);

@@ -12,6 +12,7 @@ import {
   LIST,
   namesOf,
   type PlatformState,
+  quickTurns,
   REFRESH,
   type Row,
   refresh,
@@ -53,7 +54,6 @@ describe('the estate', () => {
   let child: GatewayProcess;
   let database: { readonly DATABASE_URL: string; readonly ENCRYPTION_KEYS: string };
   beforeAll(async () => {
-    // The gateway makes two calls a second: what no test looks at would only take time.
     for (const id of ['1006', '1008', '1010', '1011'])
       await sandbox.control('PATCH', `/state/assets/ast-${id}`, { revoked: true });
     // Nobody can be given what has ended or is frozen.
@@ -70,6 +70,7 @@ describe('the estate', () => {
       child = await startGatewayProcess(all, { disturbed: true });
       return child;
     });
+    await quickTurns(database);
     await isRead(gateway, ENTERPRISES);
   });
   afterAll(() => gateway.stop());
@@ -194,6 +195,7 @@ describe('the estate', () => {
 
   it('E13 E21 shows what a caller has changed at once, and tells what the platform has changed by itself, also of the same asset', async () => {
     expect(await told()).toEqual([]);
+    await ageReadings(database);
     const path = '/v1/enterprises/ent-harbour/members/mem-harbour-anna/asset-nums';
     const { status } = await gateway.request('PATCH', path, { body: { assign: ['8000001009'] } });
     expect(status).toBe(200);
