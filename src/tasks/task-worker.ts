@@ -8,6 +8,8 @@ const LEASE_MS = 5_000;
 const RENEW_MS = 1_000;
 /** A run that fails inside the gateway is tried again after this time. */
 const RETRY_MS = 1_000;
+/** Longer waits are so many that their timers would take memory, and a look that comes a moment late does not matter to them. */
+const MAX_OWN_LOOK_MS = 10_000;
 
 /** One attempt at a task. A step that records work on the task names the attempt (`heldTasks`), so a process that lost the task records nothing. */
 export interface TaskHold {
@@ -127,7 +129,14 @@ export class TaskWorker {
       this.#runs.delete(task.name);
       ended.resolve();
       this.#looking.abort();
+      if (inMs !== undefined) this.#lookIn(inMs);
     });
+  }
+
+  /** Looks when a task of this process is due again. The database is asked too rarely for short waits. */
+  #lookIn(ms: number): void {
+    const look = edge(`tasks of ${this.work.kind}`, () => this.#looking.abort());
+    if (ms < MAX_OWN_LOOK_MS) setTimeout(look, ms).unref();
   }
 
   async #run({ name, attempt, kind }: TakenTask, over: AbortSignal): Promise<number | undefined> {
