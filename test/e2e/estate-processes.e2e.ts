@@ -227,15 +227,16 @@ it('finds an account without a joined code where many members show the code', as
 });
 
 describe('the estate of a platform that lists virtual assets only', () => {
-  const { sandbox, gateway, databaseUrl } = useStack({
+  const stack = useStack({
     environment: ESTATE,
     callers: [{ name: 'seller', enterprises: ['ent-harbour'] }],
     database: 'postgres',
     sandbox: { profile: { assetList: 'virtual' } },
   });
+  const { sandbox, gateway } = stack;
 
   it('E9 keeps what only the lists of members had when they are not shown any more, and tells nothing', async () => {
-    await quickTurns({ DATABASE_URL: databaseUrl() });
+    await quickTurns({ DATABASE_URL: stack.databaseUrl() });
     await isRead(gateway, 1);
     const before = namesOf(await rowsOf(gateway));
     expect(before.join()).toContain('ast-1005');
