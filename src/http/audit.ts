@@ -30,9 +30,7 @@ export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): v
       caller: identified.caller.name,
       actingUser: acting?.user && actingUserOf(acting.user),
       operation,
-      object: validated
-        ? objectOf(objects, { ...body, ...fieldsOf(request.params) })
-        : uncheckedOf(objects, fieldsOf(request.params), body),
+      object: objectOf(objects, fieldsOf(request.params), body, validated !== undefined),
       outcome,
       status: reply.statusCode,
       as: validated && text(body['as']),
@@ -53,21 +51,15 @@ function outcomeOf({ stages }: FastifyRequest, reply: FastifyReply, { isDryRun }
   return isDryRun || stages.handled?.changedNothing ? 'not_processed' : 'processed';
 }
 
-/** Joins the ids with slashes, then adds each list with its length. */
-function objectOf(objects: readonly ObjectField[], fields: Fields): string {
-  const lists = objects.flatMap((object) => listed(object, fields[object.name]) ?? []);
-  return [...idsOf(objects, fields), ...lists].join(' ');
-}
-
-/** Names of a body that was not checked only the lengths of its lists, because any field may have a password by mistake. */
-function uncheckedOf(objects: readonly ObjectField[], path: Fields, body: Fields): string {
-  const lists = objects.flatMap((object) => lengthOf(object, body[object.name]) ?? []);
-  return [...idsOf(objects, path), ...lists].join(' ');
-}
-
-function idsOf(objects: readonly ObjectField[], fields: Fields): readonly string[] {
-  const ids = objects.flatMap(({ name }) => text(fields[name]) ?? []);
-  return ids.length > 0 ? [joinedIds(ids)] : [];
+/**
+ * Joins the ids with slashes, then adds each list with its length. Only the path and the lengths of lists of a body that was not checked are
+ * named, because any of its fields may have a password by mistake.
+ */
+function objectOf(objects: readonly ObjectField[], path: Fields, body: Fields, isChecked: boolean): string {
+  const named = isChecked ? { ...body, ...path } : path;
+  const ids = objects.flatMap(({ name }) => text(named[name]) ?? []);
+  const lists = objects.flatMap((object) => (isChecked ? listed : lengthOf)(object, body[object.name]) ?? []);
+  return [...(ids.length > 0 ? [joinedIds(ids)] : []), ...lists].join(' ');
 }
 
 function listed(object: ObjectField, list: unknown): string | undefined {
