@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { getHeapStatistics } from 'node:v8';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { CacheConfig } from '../config/app-config.ts';
@@ -34,7 +35,8 @@ interface LocalList extends List<unknown> {
 }
 
 const LOCAL_LISTS = 1_000;
-const LOCAL_BYTES = 24 * 1024 * 1024;
+/** A share of the heap, so that a small process has memory for requests. Further lists are in Redis. */
+const LOCAL_BYTES = Math.floor(Math.min(24 * 1024 * 1024, getHeapStatistics().heap_size_limit / 16));
 /** The longest response that is cached. Longer ones are rare, slow to seal, and would displace all other lists. */
 export const MAX_LENGTH = 1024 * 1024;
 /** The bytes in memory for each byte of text. A list is kept as text and as objects, which take about three times as much. */
