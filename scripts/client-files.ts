@@ -52,6 +52,7 @@ const NAMES: Readonly<Record<string, readonly [group: string, method: string]>> 
   changeMemberAssetNums: ['members', 'changeAssetNums'],
   lendAssets: ['members', 'lend'],
   getCaller: ['callers', 'me'],
+  getBudgets: ['callers', 'budgets'],
   getJobRows: ['jobs', 'rows'],
   rotateWebhookSecret: ['webhooks', 'rotateSecret'],
   listEstate: ['estate', 'list'],
@@ -377,7 +378,7 @@ function rowOf(id: string, group: string, name: string, call: string, more: obje
   const short = call
     .replace(' /v1/', ' ')
     .replace(' enterprises/{enterpriseGlobalId}/', ' ~/')
-    .replace('{channelCode}/{channelOrderId}', '#')
+    .replace('license-orders/{channelCode}/{channelOrderId}', '#')
     .replace('~/members/{memberGlobalId}', '@')
     .replace(group, '+')
     .replace(`{${group.slice(0, -1)}Id}`, ':');

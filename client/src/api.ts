@@ -309,6 +309,11 @@ interface components {
              */
             readonly used: number;
         };
+        /** @description What a caller has had of its budgets */
+        readonly BudgetMonths: {
+            /** @description The present month and the twelve before it, the present one first. */
+            readonly months: readonly components["schemas"]["MonthlyUse"][];
+        };
         /** @description The caller of a key or token, as the callers file has it. `*` stands for all */
         readonly Caller: {
             /**
@@ -1064,6 +1069,7 @@ interface components {
              */
             readonly enterpriseGlobalId: string;
         };
+        readonly GetBudgetsInput: Record<string, never>;
         readonly GetCallerInput: Record<string, never>;
         readonly GetEstateSummaryInput: {
             /**
@@ -2022,6 +2028,23 @@ interface components {
              * @description When it was last changed; null where it was not
              */
             readonly updatedAt: string | null;
+        };
+        /** @description What a caller has had in a calendar month (UTC) of what is limited now */
+        readonly MonthlyUse: {
+            /**
+             * @description Year and month
+             * @example 2026-11
+             */
+            readonly month: string;
+            /**
+             * @description By `orders`, `licences` or `deletions`. It counts from when the callers file has the limit
+             * @example {
+             *       "orders": 12
+             *     }
+             */
+            readonly used: {
+                readonly [key: string]: number;
+            };
         };
         /** @description Item of an order that buys products or packages */
         readonly NewBuy: {
@@ -3575,6 +3598,7 @@ export type BindCustomer = components['schemas']['BindCustomer'];
 export type BindCustomerInput = components['schemas']['BindCustomerInput'];
 export type BoughtAsset = components['schemas']['BoughtAsset'];
 export type Budget = components['schemas']['Budget'];
+export type BudgetMonths = components['schemas']['BudgetMonths'];
 export type Caller = components['schemas']['Caller'];
 export type CancelJobInput = components['schemas']['CancelJobInput'];
 export type CancelOrderInput = components['schemas']['CancelOrderInput'];
@@ -3626,6 +3650,7 @@ export type GapKind = components['schemas']['GapKind'];
 export type GapPage = components['schemas']['GapPage'];
 export type GetAssetInput = components['schemas']['GetAssetInput'];
 export type GetAssetProductsInput = components['schemas']['GetAssetProductsInput'];
+export type GetBudgetsInput = components['schemas']['GetBudgetsInput'];
 export type GetCallerInput = components['schemas']['GetCallerInput'];
 export type GetEstateSummaryInput = components['schemas']['GetEstateSummaryInput'];
 export type GetJobInput = components['schemas']['GetJobInput'];
@@ -3684,6 +3709,7 @@ export type MemberCounts = components['schemas']['MemberCounts'];
 export type MemberPage = components['schemas']['MemberPage'];
 export type Merchandise = components['schemas']['Merchandise'];
 export type MerchandiseInstance = components['schemas']['MerchandiseInstance'];
+export type MonthlyUse = components['schemas']['MonthlyUse'];
 export type NewBuy = components['schemas']['NewBuy'];
 export type NewMember = components['schemas']['NewMember'];
 export type OrderAdmin = components['schemas']['OrderAdmin'];
@@ -3772,6 +3798,8 @@ export type WouldSend = components['schemas']['WouldSend'];
 export interface CallersMethods {
   /** What this key or token may do (`getCaller`, GET /v1/callers/me) */
   me(input?: GetCallerInput, options?: CallOptions): Promise<Caller>;
+  /** What this caller has had of its budgets, month by month (`getBudgets`, GET /v1/callers/me/budgets) */
+  budgets(input?: GetBudgetsInput, options?: CallOptions): Promise<BudgetMonths>;
 }
 
 export interface GapsMethods {

@@ -72,13 +72,13 @@ export function tableOf<Id extends string>(
 ): Readonly<Record<Id, Operation>> {
   const table = Object.entries<string>(rows).map(([id, row]) => {
     const [group = '', name, method, short = '', ...more] = row.split(' ');
-    // A path without a slash lies below `/v1/`. `@` is a member, `~` an enterprise, and `#` the number of an order. `+` is the name of the
+    // A path without a slash lies below `/v1/`. `@` is a member, `~` an enterprise, and `#` an order. `+` is the name of the
     // group, and `:` the id of one of the group.
     const path = short
       .replace(/^(?!\/)/, '/v1/')
       .replace('@', '~/members/{memberGlobalId}')
       .replace('~', 'enterprises/{enterpriseGlobalId}')
-      .replace('#', '{channelCode}/{channelOrderId}')
+      .replace('#', 'license-orders/{channelCode}/{channelOrderId}')
       .replace('+', group)
       .replace(':', `{${group.slice(0, -1)}Id}`);
     // A field without a text is true.

@@ -3,6 +3,7 @@ import { tableOf } from './call-options.ts';
 
 export const operations = tableOf<string>({
   getCaller: 'callers me GET +/me',
+  getBudgets: 'callers budgets GET +/me/budgets',
   listGaps: 'gaps list GET + each',
   live: 'health live GET /+/live open',
   ready: 'health ready GET /+/ready answers=503 open',
@@ -22,10 +23,10 @@ export const operations = tableOf<string>({
   getAsset: 'assets get GET ~/+/:',
   placeOrder: 'orders place POST license-+ preview=preview user guarded',
   listOrders: 'orders list GET license-+ each',
-  getOrder: 'orders get GET license-+/#',
-  cancelOrder: 'orders cancel DELETE license-+/#',
-  getOrderAssets: 'orders assets GET license-+/#/assets each=eachAsset user',
-  settleOrder: 'orders settle POST license-+/#/settlement',
+  getOrder: 'orders get GET #',
+  cancelOrder: 'orders cancel DELETE #',
+  getOrderAssets: 'orders assets GET #/assets each=eachAsset user',
+  settleOrder: 'orders settle POST #/settlement',
   disableLocks: 'locks disable POST ~/+/disable preview',
   enableLocks: 'locks enable POST ~/+/enable preview',
   reserveAssetNums: 'assetNums reserve POST asset-num-reservations preview',

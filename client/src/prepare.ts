@@ -52,7 +52,7 @@ export function prepare(base: string, { id, operation, input, options, acting, p
       delete rest[name];
       if (typeof value !== 'string' || value === '') throw new TypeError(`${id} needs ${name}, a text`);
       // A URL reads the first two as steps between folders, and has no form for half a character.
-      if (/^\.\.?$|\p{Cs}/u.test(value)) throw new TypeError(`${id}: ${name} is no id that a path can have`);
+      if (/^\.\.?$|\p{Cs}/u.test(value)) throw new TypeError(`${id}: ${name} cannot be in a path`);
       return encodeURIComponent(value);
     },
   );
@@ -113,9 +113,9 @@ export function assertSendable(
 ): void {
   for (const [name, value] of Object.entries(headers))
     if (typeof value !== 'string' || !/^[\t -~\x80-\xff]*$/.test(value))
-      throw new TypeError(`${id}: ${SOURCES[name] ?? name} is no text that a header can have`);
+      throw new TypeError(`${id}: ${SOURCES[name] ?? name} cannot be in a header`);
   if (body instanceof ReadableStream && body.locked)
-    throw new TypeError(`${id}: the stream of rows is being read already`);
+    throw new TypeError(`${id}: the stream of rows is being read`);
 }
 
 /** Makes an id. It does not use `randomUUID`, which a browser lacks if a page is not served over https. */

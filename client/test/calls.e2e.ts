@@ -65,8 +65,8 @@ describe('a client', () => {
       ['the alias given to as()', () => own.as('änna\r\n').members.list(HARBOUR)],
       ['the id given to withSession()', () => own.withSession('日本').members.list(HARBOUR)],
       ['the stream of rows is being read', () => own.members.import(HARBOUR, rows)],
-      ['settleOrder: channelOrderId is no id', () => settle(own, '..')],
-      ['settleOrder: channelOrderId is no id', () => settle(own, '\ud800')],
+      ['settleOrder: channelOrderId cannot be in a path', () => settle(own, '..')],
+      ['settleOrder: channelOrderId cannot be in a path', () => settle(own, '\ud800')],
       ['settleOrder needs channelOrderId', () => settle(own, '')],
     ] as const) {
       expect([message, await failure(call())]).toEqual([

@@ -89,7 +89,11 @@ describe('the command licensing', () => {
     const { code, out } = await withEnvironment(key, 'budgets --json');
     expect([code, JSON.parse(out)]).toEqual([
       0,
-      { budget: 'orders', limit: 500, used: 0, resetsAt: expect.stringMatching(/-01T00:00:00.000Z$/) },
+      {
+        month: new Date().toISOString().slice(0, 7),
+        ...{ budget: 'orders', limit: 500, used: 0 },
+        resetsAt: expect.stringMatching(/-01T00:00:00.000Z$/),
+      },
     ]);
   });
 

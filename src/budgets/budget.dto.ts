@@ -1,4 +1,4 @@
-import { ApiSchema } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Count, Time } from '../operation/response-fields.ts';
 import { type Budgets, endOfMonth, limitsOf, type MonthlyUse } from './state/budgets.ts';
 
@@ -12,6 +12,31 @@ export class BudgetDto {
 
   @Time(undefined, 'When the next month begins')
   resetsAt!: string;
+}
+
+@ApiSchema({ description: 'What a caller has had in a calendar month (UTC) of what is limited now' })
+export class MonthlyUseDto {
+  @ApiProperty({ description: 'Year and month', example: '2026-11', pattern: '^\\d{4}-\\d{2}$' })
+  month!: string;
+
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'integer', minimum: 0 },
+    description: 'By `orders`, `licences` or `deletions`. It counts from when the callers file has the limit',
+    example: { orders: 12 },
+  })
+  used!: Record<string, number>;
+}
+
+@ApiSchema({ description: 'What a caller has had of its budgets' })
+export class BudgetMonthsDto {
+  /** The present month and the twelve before it, the present one first. */
+  months!: MonthlyUseDto[];
+}
+
+/** Returns the use of the limited budgets. */
+export function toMonthlyUse(budgets: Budgets, { month, used }: MonthlyUse): MonthlyUseDto {
+  return { month, used: Object.fromEntries(limitsOf(budgets).map(([budget]) => [budget, used[budget]])) };
 }
 
 /** Returns the limited budgets, by their names. */

@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { runCommand } from '../../client/test/support/run-command.ts';
 import { Fleet } from '../support/fleet.ts';
 import { orderOf } from '../support/order-body.ts';
+import { askDatabase } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { useSandbox, useStack } from '../support/stack.ts';
 
@@ -202,6 +204,42 @@ describe('budgets', () => {
       }
     },
   );
+});
+
+describe('budgets of earlier months', () => {
+  const caller = { name: 'steady', ...rights, budgets: { orders: 9, deletions: 5 } };
+  const stack = useStack({ callers: [caller], database: 'postgres' });
+  const { gateway } = stack;
+
+  it('are shown to their caller, and by the command, as long as they are kept', async () => {
+    const key = gateway.keys['steady'] as string;
+    const [at, past] = [new Date(), new Date()];
+    past.setUTCMonth(at.getUTCMonth() - 12, 1);
+    const [month, oldest] = [at, past].map((each) => each.toISOString().slice(0, 7));
+    for (const period of [oldest, month]) {
+      expect((await gateway.post(ORDERS, newOrder(), { key })).status).toBe(201);
+      await askDatabase(
+        stack.databaseUrl(),
+        `UPDATE uses SET period = $1 WHERE kind = 'orders' AND period = $2`,
+        period,
+        month,
+      );
+    }
+    const { months: found } = (await gateway.get(`${ME}/budgets`, { key })).body;
+    const months = found as { month: string; used: object }[];
+    expect([months.length, months[0], months.at(-1)]).toEqual([
+      13,
+      { month, used: { orders: 1, deletions: 0 } },
+      { month: oldest, used: { orders: 1, deletions: 0 } },
+    ]);
+    const { out } = await runCommand({ LICENSING_URL: gateway.url, LICENSING_API_KEY: key }, ['budgets']);
+    expect(out).toMatch(
+      new RegExp(
+        `^${month} +orders +9 +1 +2.*\\n${month} +deletions +5 +0 +2.*\\n${oldest} +orders +- +1 +-$`,
+        'm',
+      ),
+    );
+  });
 });
 
 describe('three gateways, one of which is killed again and again', () => {

@@ -121,6 +121,7 @@ const NAMING_NOBODY = [
   'dryRunReserveAssetNums',
   'dryRunUpdateCustomer',
   'endMaintenance',
+  'getBudgets',
   'getCaller',
   'getJob',
   'getJobRows',

@@ -7,13 +7,24 @@ export const whoami = command('whoami', 'what the key may do').action(async (opt
   show(await licensingOf(options).callers.me(), options),
 );
 
-export const budgets = command('budgets', 'what is left of the budgets of this month').action(
-  async (options) => {
-    const { budgets: all } = await licensingOf(options).callers.me();
-    const rows = Object.entries(all).map(([budget, each]) => ({ budget, ...each }));
-    await list(options, ['budget', 'limit', 'used', 'resetsAt'], rows);
-  },
-);
+export const budgets = command(
+  'budgets',
+  'what is left of the budgets of this month, and what was used in the 12 before',
+).action(async (options) => {
+  const { callers } = licensingOf(options);
+  const { budgets: all } = await callers.me();
+  const [now, ...earlier] = (await callers.budgets()).months;
+  const past = { limit: null, resetsAt: null };
+  const rows = [
+    ...Object.entries(all).map(([budget, each]) => ({ month: now?.month, budget, ...each })),
+    ...earlier.flatMap(({ month, used }) =>
+      Object.entries(used).flatMap(([budget, count]) =>
+        count > 0 ? [{ month, budget, used: count, ...past }] : [],
+      ),
+    ),
+  ];
+  await list(options, ['month', 'budget', 'limit', 'used', 'resetsAt'], rows);
+});
 
 export const gaps = listCommand('gaps', "where the platform's answers depart from its interface").action(
   (options) =>

@@ -1,8 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Caller } from '../../request/caller.ts';
-import { type BudgetDto, toBudgets } from '../../budgets/budget.dto.ts';
-import { type Budgets, monthOf } from '../../budgets/state/budgets.ts';
+import { type BudgetDto, BudgetMonthsDto, toBudgets, toMonthlyUse } from '../../budgets/budget.dto.ts';
+import { type Budgets, keptMonths, monthOf } from '../../budgets/state/budgets.ts';
 import { UseStore } from '../../budgets/state/use-store.ts';
 import { Maintenance } from '../../maintenance/state/maintenance.ts';
 import { Operation } from '../../operation/operation.decorator.ts';
@@ -37,6 +37,19 @@ export class CallersController {
       budgets: budgets ? await this.#budgets(name, budgets) : {},
       maintenance: toMaintenance(this.maintenance),
     };
+  }
+
+  @Operation({
+    id: 'getBudgets',
+    summary: 'What this caller has had of its budgets, month by month',
+    effect: 'read',
+    scope: 'none',
+    success: [{ status: 200, description: 'The months', type: BudgetMonthsDto }],
+  })
+  @Get('me/budgets')
+  async getBudgets(@CurrentCaller() { name, budgets = {} }: Caller): Promise<BudgetMonthsDto> {
+    const months = await this.uses.used(name, keptMonths(this.maintenance.now));
+    return { months: months.map((use) => toMonthlyUse(budgets, use)) };
   }
 
   async #budgets(caller: string, budgets: Budgets): Promise<Record<string, BudgetDto>> {

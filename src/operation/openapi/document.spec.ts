@@ -51,7 +51,7 @@ interface Document {
 const areas = routes.filter(({ template }) => template.startsWith('/v1/'));
 /** Operations of the gateway that call no operation of the platform. */
 const OF_GATEWAY = [
-  ...['getOrder', 'listOrders', 'settleOrder', 'cancelOrder', 'listGaps', 'getCaller'],
+  ...['getOrder', 'listOrders', 'settleOrder', 'cancelOrder', 'listGaps', 'getCaller', 'getBudgets'],
   ...['getMaintenance', 'setMaintenance', 'endMaintenance'],
   ...['listEstate', 'getEstateSummary', 'refreshEstate'],
   ...['listJobs', 'getJob', 'watchJob', 'getJobRows', 'cancelJob'],
