@@ -35,7 +35,6 @@ interface Bench {
 const METRICS = {
   cpuMicros: ['CPU, µs', 1],
   serverMicros: ['CPU of its servers, µs', 1],
-  perSecond: ['requests/s', 0],
   p50Ms: ['p50, ms', 2],
   p99Ms: ['p99, ms', 2],
   megabytes: ['MB', 0],
@@ -59,7 +58,7 @@ and how to make this page; [scaling](scaling.md) explains the capacity.
 
 ## Lines
 
-${table([['scenario', 'what', 'line', 'here', 'rounds', ''], ...withoutRepeats(lines.map(({ scenario, what, limit, measured, rounds: met = '', verdict }) => [scenario, what, limit, measured.toFixed(2), met, verdict]))])}
+${table([['scenario', 'what', 'line', 'here', 'rounds', ''], ...withoutRepeats(lines.map(({ scenario, what, limit, measured, rounds: met = '', verdict }) => [scenario, what, limit, measured.toFixed(2), met.replace(' of ', '/'), verdict]))])}
 ${besideCommits(against)}## Capacity
 
 ${table([[`for ${PER_SECOND.toLocaleString('en')} requests/s, cores ${BUSY * 100} % busy`, 'requests/s a core', 'cores', 'of its servers'], ...scenarios.flatMap(capacity)])}
