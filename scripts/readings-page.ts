@@ -46,8 +46,8 @@ If the profile leaves out a reading, the gateway takes the cautious side, and th
 ${parts.join('\n')}
 ## Codes
 
-A platform may refuse calls by codes that its interface does not have. Find out what a code means, and teach it
-in the profile, for each module. It counts within seconds:
+A platform may refuse calls by codes that its interface does not have. Teach the profile what a code of a module
+means. It counts within seconds:
 
 \`\`\`json
 {
@@ -69,8 +69,7 @@ in the profile, for each module. It counts within seconds:
 - Once the profile teaches the code, the orders that are in doubt because of it are settled, unless a search has
   found something of the order.
 - \`placed-before\` does not say whose order it is: another program may have used the number. A search settles the
-  order only by licence orders that are as new as the order. Otherwise an operator settles it.
-- A profile that teaches a code of the interface or uses an unknown word is refused; the last one stays in use.
+  order only by licence orders that are as new as the order.
 - From the token endpoint, \`credentials\` in either module means the secret of the application, or the name and password
   of the user.
 - \`npm run conformance\` keeps the codes of a profile, and lists those that nobody has taught.

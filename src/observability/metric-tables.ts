@@ -13,7 +13,7 @@ export type SealedInRedis = 'tokens' | 'cache' | 'sessions' | 'words';
  */
 export const COUNTERS = {
   gateway_token_events_total: {
-    help: 'Events of access tokens; remembered: not requested, since the last request failed a moment ago; held_off: not renewed, since the platform refused the last renewed token too; shared: taken from another replica',
+    help: 'Events of access tokens; remembered, held_off: not requested, since the last request failed or the last token was refused; shared: taken from another replica',
     labels: {
       principal: ['application', 'user', 'session'],
       event: ['renewed', 'shared', 'refused', 'held_off', 'rejected', 'unavailable', 'remembered'],
@@ -79,7 +79,7 @@ export const COUNTERS = {
     labels: { reason: ['conflict', 'missing', 'early', 'unavailable', 'shutdown'] },
   },
   gateway_order_reconciliation_attempts_total: {
-    help: 'Searches for orders whose outcome is unknown; incomplete: a part was found; gone_once: what the order deletes was gone for the first time; not_seen: the gateway never saw what the order deletes; unreadable: a list was incomplete; no_user: no configured user serves the enterprise; placed_twice: the platform has the order more than once',
+    help: 'Searches for orders whose outcome is unknown; incomplete: a part was found; gone_once, not_seen: what the order deletes was gone, or never seen; unreadable: a list was incomplete; no_user: no user serves the enterprise; placed_twice: the platform has the order more than once',
     labels: {
       result: [
         ...['settled', 'not_found', 'incomplete', 'gone_once', 'not_seen', 'unreadable'],
