@@ -46,8 +46,7 @@ export const readings = {
   movingList: {
     question: 'Can the order of the members change while the list is read?',
     values: ['no', 'yes'],
-    gateway:
-      'reads a list again if it shows fewer members than its total, and then answers an error, not a short list',
+    gateway: 'reads a list again if it shows fewer members than its total, and then answers an error',
     asked: 'never',
   },
   firstPage: {
@@ -66,7 +65,7 @@ export const readings = {
     question: 'What does the keyword of the list of members match?',
     values: ['part', 'whole', 'beginning', 'account'],
     gateway:
-      "passes on a caller's keyword; to find an account by itself, it reads the whole list unless keywords are known to find accounts",
+      "passes on a caller's keyword; by itself it uses one only if keywords are known to find accounts",
     asked: 'reads',
   },
   mobiles: {
@@ -154,7 +153,7 @@ export const readings = {
     question: 'With which status do refusals come?',
     values: ['299', '200', 'both'],
     gateway:
-      'reads the code of HTTP 200 and 299; with HTTP 401 and 403, only a code that refuses credentials is a refusal',
+      'reads the code of HTTP 200 and 299; with 401 and 403, only a code that refuses credentials counts',
     asked: 'reads',
   },
   refusalCode: {
@@ -166,15 +165,13 @@ export const readings = {
   unknownEnterprise: {
     question: 'What are the assets of an unknown enterprise?',
     values: ['code', 'empty', 'other-code'],
-    gateway:
-      'answers an empty list if the platform refuses an impossible id in the same way; it passes on other refusals',
+    gateway: 'answers an empty list if the platform refuses an impossible id in the same way',
     asked: 'reads',
   },
   repeatedOrder: {
     question: 'What becomes of an order whose number was placed before?',
     values: ['placed', 'refused', 'other-code'],
-    gateway:
-      'never sends a number twice; the order is in doubt if the code of the refusal is taught as `placed-before`',
+    gateway: 'never sends a number twice',
     asked: 'never',
   },
   ...tokenReadings,
@@ -199,8 +196,7 @@ export const readings = {
   emptyLists: {
     question: 'How does the platform send an empty list?',
     values: ['list', 'null'],
-    gateway:
-      'shows null as an empty list, but decides by it (rights, the end of a deletion, a missing id) only if null is known to mean that',
+    gateway: 'shows null as an empty list, but decides by it only if null is known to mean that',
     asked: 'reads',
   },
   flags: {
@@ -213,27 +209,27 @@ export const readings = {
     question: "Which assets are in the order module's list of an enterprise?",
     values: ['all', 'virtual'],
     gateway:
-      'also looks in the member center before an asset, its order or its number counts as missing, unless the list is known to have all; a dry run shows a lock outside of the list as unreadable',
+      'also looks in the member center before an asset counts as missing, unless the list is known to have all',
     asked: 'reads',
   },
   usersSee: {
     question: 'Which enterprises does the member center show to a user?',
     values: ['all', 'own'],
     gateway:
-      'reads by itself as the user that the users file names for the enterprise, and searches for an order as its user',
+      'reads as the user that the users file names for the enterprise, and searches for an order as its user',
     asked: 'never',
   },
   extendCode: {
     question: 'What does `extendCode` leave out of the list of assets?',
     values: ['assets', 'properties', 'nothing'],
-    gateway: 'passes on the list, or leaves out assets without the property if the platform does not',
+    gateway: 'leaves out assets without the property if the platform does not',
     asked: 'reads',
   },
   orderIds: {
     question: 'Which items of an order get a `licenseOrderId` in the response?',
     values: ['always', 'purchases', 'later'],
     gateway:
-      'reports an order without its ids as `incomplete` and searches for it; if ids may be missing, the code alone decides',
+      'reports an order without its ids as `incomplete`; if ids may be missing, the code alone decides',
     asked: 'order',
   },
   licenseOrders: {
