@@ -75,7 +75,7 @@ export const COUNTERS = {
     labels: { state: words() },
   },
   gateway_order_results_not_recorded_total: {
-    help: 'Known results of writes that could not be recorded; conflict: the record has another result; missing: the record is gone; unavailable: the database did not respond for a minute; shutdown: the process ended first',
+    help: 'Known results of writes that could not be recorded; the runbook explains the reasons (OrderResultNotRecorded)',
     labels: { reason: ['conflict', 'missing', 'early', 'unavailable', 'shutdown'] },
   },
   gateway_order_reconciliation_attempts_total: {
@@ -142,13 +142,13 @@ export const GAUGES = {
     labels: { principal: words<'application' | 'user'>() },
   },
   gateway_certificate_expiry_timestamp_seconds: {
-    help: 'When a certificate ends, in seconds since 1970; platform, tokens: what the server showed last; redis, upstream-client, listener: what the gateway shows to Redis, the platform, callers; client-ca, upstream-ca: the trusted authority that ends first',
+    help: 'When a certificate ends, in seconds since 1970; the runbook explains the words (CertificateEnds)',
     labels: {
       certificate: words<TlsServer | 'listener' | 'client-ca' | 'upstream-client' | 'upstream-ca'>(),
     },
   },
   gateway_issuer_keys_missing_seconds: {
-    help: "Time from the first to the latest of the requests for the JWT issuer's public keys that have brought none in a row; 0 if the latest brought keys, or was an hour ago",
+    help: "For how long requests for the JWT issuer's public keys have brought none; 0 if the latest brought keys, or was an hour ago",
     labels: { reason: words<'unavailable' | 'empty'>() },
   },
   gateway_upstream_breaker_state: {
@@ -206,7 +206,7 @@ export const GAUGES = {
     labels: {},
   },
   gateway_database_stopped: {
-    help: 'Why orders are refused: 1 for the current reason; none: orders are admitted; away: the database does not respond; unready: its tables are missing; identity: it is another database; numbers: it has lost commits; settings: it is configured unsafely; writes: it takes no writes',
+    help: 'Why orders are refused: 1 for the current reason; none: orders are admitted; the runbook explains the others (DatabaseAway, DatabaseLost, DatabaseUnfit)',
     labels: { reason: words() },
   },
   gateway_database_weak: {
@@ -218,7 +218,7 @@ export const GAUGES = {
     labels: { caller: words(), budget: words<'orders' | 'licences' | 'deletions'>() },
   },
   gateway_followed_file_refused: {
-    help: 'Files that changed while the process ran, by the variable that names them; 1: the new content is refused, and the last valid one is in use; 0: the new content is in use',
+    help: 'Files that changed while the process ran, by the variable that names them; 1: the new content is refused, 0: it is in use',
     labels: { file: words() },
   },
   gateway_maintenance: {
