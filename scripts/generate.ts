@@ -81,23 +81,37 @@ async function metricsPage(): Promise<string> {
   metrics.set('gateway_database_stopped', { reason: 'none' }, 1);
   metrics.set('gateway_database_weak', {}, 0);
   metrics.set('gateway_order_records_unreadable', {}, 0);
-  const rows = metrics.registry
+  const own = metrics.registry
     .getMetricsAsArray()
     .filter(({ name }) => name.startsWith('gateway_'))
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map(
-      ({ name, type = 'counter', labelNames = [], help }) =>
-        `| \`${name}\` | ${type} | ${labelNames.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
-    );
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const linesOf = (kind: string) =>
+    own
+      .filter(({ type = 'counter' }) => type === kind)
+      .map(({ name, labelNames = [], help }) => {
+        const labels = labelNames.length > 0 ? `{${labelNames.join(', ')}}` : '';
+        return `- \`${name}${labels}\`: ${help}`;
+      })
+      .join('\n');
   return `# Metrics
 
 \`/metrics\` on the management listener has these metrics, and those of the process (\`process_…\`, \`nodejs_…\`).
-Labels have values from fixed sets, never a request's data. A histogram has \`_bucket\`, \`_sum\` and \`_count\`.
-\`npm run generate\` makes this page from the code.
+Labels, here in braces, have values from fixed sets, never a request's data. \`npm run generate\` makes this page
+from the code.
 
-| metric | type | labels | what it says |
-| --- | --- | --- | --- |
-${rows.join('\n')}
+## Gauges
+
+${linesOf('gauge')}
+
+## Counters
+
+${linesOf('counter')}
+
+## Histograms
+
+Each has \`_bucket\`, \`_sum\` and \`_count\`.
+
+${linesOf('histogram')}
 `;
 }
 
