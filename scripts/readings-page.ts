@@ -23,7 +23,7 @@ export function readingsPage(): string {
       .filter(([, { asked }]) => asked === how)
       .map(
         ([name, { question, values, gateway }]) =>
-          `### \`${name}\`\n\n${question} Values: ${valuesOf(values)}.\nThe gateway ${gateway}.\n`,
+          `### \`${name}\`\n\n${question} ${valuesOf(values)}.\n${/^reads both\b/.test(gateway) ? '' : `The gateway ${gateway}.\n`}`,
       );
     const why =
       how === 'never'
@@ -41,7 +41,8 @@ Where the interface of the platform is silent ([platform.md](platform.md)), a pl
 { "version": 1, "readings": { "maxPageSize": 50, "largerPages": "cut", "memberEdit": "keeps" }, "notAsked": [] }
 \`\`\`
 
-If the profile leaves out a reading, the gateway takes the cautious side, and the sandbox the first value.
+The values follow each question. If the profile leaves out a reading, the gateway takes the cautious side, and
+the sandbox the first value. Where nothing is said of the gateway, it reads all values.
 
 ${parts.join('\n')}
 ## Codes
