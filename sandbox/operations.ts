@@ -1,4 +1,4 @@
-/** The platform's 19 operations as data (interface section 4), and the match of a request line with one of them. */
+/** The platform's operations as data (interface section 4), and the match of a request line with one of them. */
 import type { Module } from './errors.ts';
 
 const ORDER_PREFIX = '/order/api/order/v1';
