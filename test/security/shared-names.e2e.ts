@@ -206,7 +206,11 @@ it('S24 each form of key in Redis and each table has a reason why no two callers
      JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
      WHERE indisprimary AND relnamespace = current_schema()::regnamespace AND relname <> 'schema_versions' ORDER BY 1`,
   );
-  expect(tables).toEqual(Object.keys(TABLES).map((name) => ({ name, first: 'platform' })));
+  expect(tables).toEqual(
+    Object.keys(TABLES)
+      .toSorted()
+      .map((name) => ({ name, first: 'platform' })),
+  );
   const [counts] = await inDatabase(
     `SELECT (SELECT count(*) FROM writes WHERE name LIKE 'order/%/SHARED-1') AS orders, (SELECT count(*) FROM jobs) AS jobs,
        (SELECT count(DISTINCT caller) FROM uses WHERE kind = 'orders') AS budgets`,

@@ -109,7 +109,10 @@ const cases = requests.flatMap((request) =>
   }),
 );
 
-/** Frozen: these name neither enterprise nor channel nor user. Scopes and the platform's rights bound them. */
+/**
+ * The operations whose requests name neither enterprise nor channel nor user. Scopes and the platform's rights bound them. An operation that
+ * names one in its body or query has a row in `MORE` instead, so that it is tried with another tenant.
+ */
 const NAMING_NOBODY = [
   'cancelJob',
   'createEnterprise',
