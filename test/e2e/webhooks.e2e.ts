@@ -414,6 +414,28 @@ describe('webhooks', () => {
     );
   });
 
+  it('signs a delivery that waits for its place with the secret of a rotation in the meantime', async () => {
+    const late = Promise.withResolvers<Said>();
+    const { received, url } = await receiver(({ event }) =>
+      event.type === 'webhook.test' ? late.promise : { status: 204 },
+    );
+    const { webhookId } = await webhook(url);
+    const tests = [1, 2, 3, 4].map(() => gateway.request('POST', `${WEBHOOKS}/${webhookId}/test`));
+    await until('all places are taken', () => received.length === 4);
+    const subject = await place();
+    const waits = async () =>
+      (await deliveries(webhookId, 'state=pending')).some((each) => each['subject'] === subject);
+    await until('the delivery waits', waits);
+    const { body: rotated } = await gateway.request('POST', `${WEBHOOKS}/${webhookId}/secret`);
+    secrets.push(String(rotated['secret']));
+    late.resolve({ status: 204 });
+    await Promise.all(tests);
+    await until('it has come', () => received.some(({ event }) => event.subject === subject));
+    const { body, headers } = received.find(({ event }) => event.subject === subject) as Received;
+    const verified = new Verifier(String(rotated['secret'])).verify(body, headers as Record<string, string>);
+    expect(verified).toMatchObject({ subject });
+  });
+
   it('O15 a receiver that has one of the last three secrets still accepts deliveries', async () => {
     const { received, url } = await receiver();
     const { webhookId, secret } = await webhook(url);

@@ -39,8 +39,11 @@ interface Conditions {
   readonly now: () => number;
   /** Aborts the delivery. */
   readonly over?: AbortSignal;
-  /** Asked when the delivery has its place, for which it may have waited half a minute. */
-  readonly isWanted?: () => Promise<boolean>;
+  /**
+   * Asked when the delivery has its place, for which it may have waited half a minute. Resolves to the webhook as it is then; undefined if the
+   * delivery is not wanted any more.
+   */
+  readonly wanted?: () => Promise<Webhook | undefined>;
 }
 
 /**
@@ -75,8 +78,8 @@ export class Receivers implements OnApplicationShutdown {
       return { status: null, failure: 'address-refused', durationMs: 0 };
     const send = () =>
       this.#limit(async () => {
-        if (conditions.isWanted && !(await conditions.isWanted())) return undefined;
-        return this.#send(webhook, event, conditions);
+        const present = conditions.wanted ? await conditions.wanted() : webhook;
+        return present && this.#send(present, event, conditions);
       });
     return this.#toOne.run(webhook.webhookId, () => this.#ofCallers.run(webhook.caller, send));
   }

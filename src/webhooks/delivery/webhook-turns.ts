@@ -228,16 +228,15 @@ export class WebhookTurns {
       // The event is shown as the caller may see it now. The wanted enterprises were checked when the delivery was made.
       const event = known?.grants === grants ? known.event : await this.events.one(eventId, { grants });
       let { version } = turn;
-      const isWanted = async () => {
+      const wanted = async () => {
         await this.#readAgain(turn);
         ({ version } = turn);
         const { offReason, url } = turn.webhook;
         const isSame = offReason === null && url === webhook.url && !turn.isRemoved;
-        return isSame && this.rights.standingOf(turn.webhook)?.grants === grants;
+        return isSame && this.rights.standingOf(turn.webhook)?.grants === grants ? turn.webhook : undefined;
       };
       const sent =
-        event &&
-        (await this.receivers.post(webhook, event, { over: turn.hold.over, isWanted, now: turn.now }));
+        event && (await this.receivers.post(webhook, event, { over: turn.hold.over, wanted, now: turn.now }));
       if (turn.hold.over.aborted || (event && !sent)) return;
       const now = turn.now();
       const progress = sent ? progressAfter(turn.progress, sent, now) : turn.progress;
