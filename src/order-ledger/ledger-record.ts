@@ -48,8 +48,8 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
     incomplete: ['succeeded', 'not_placed'],
     accepted: ['succeeded', 'not_placed'],
   },
-  // `in_doubt`: the database was restored, and lacks what became of the order.
-  schedule: { scheduled: ['rejected', 'not_sent', 'in_doubt'] },
+  // `in_doubt`: the database was restored, and lacks what became of the order. `scheduled`: it waits on, and keeps since when.
+  schedule: { scheduled: ['rejected', 'not_sent', 'in_doubt', 'scheduled'] },
   caller: { scheduled: ['cancelled'] },
 };
 
@@ -130,6 +130,14 @@ export interface ScheduledOrder {
   readonly byToken: readonly Scope[];
   /** What the deletions of the order would have taken away when it was accepted. */
   readonly effects: readonly KeptEffect[];
+  /** Absent: no attempt at the due order has met a hindrance. */
+  readonly hindered?: Hindered;
+}
+
+/** The wait of a due order for its hindrance to end, in ms by the clock of the database: since when, and when an attempt last noted it. */
+export interface Hindered {
+  readonly since: number;
+  readonly notedAt: number;
 }
 
 /** An effect, and the instances of the product that it takes away. Absent where the platform did not show all of them. */

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { Log } from '../observability/log.ts';
-import type { LedgerRecord, ScheduledOrder, State } from '../order-ledger/ledger-record.ts';
+import type { Hindered, LedgerRecord, ScheduledOrder, State } from '../order-ledger/ledger-record.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { reasonOf } from '../order-ledger/write-outcome.ts';
 import { NotDue } from '../order-ledger/write-recorder.ts';
@@ -17,13 +18,18 @@ import { DueCallers } from './due-callers.ts';
 import { LaterOrders } from './later-orders.ts';
 import { LicenseOrderService } from './license-order.service.ts';
 
+const HOUR_MS = 3_600_000;
 /** An order that another process is sending, or whose record cannot be read, is tried again after this time. */
 const LOOK_AGAIN_MS = 10_000;
 const MIN_PAUSE_MS = 2_000;
 /** The longest pause between two attempts: an order leaves at most this long after its hindrance has ended. */
 const MAX_PAUSE_MS = 30_000;
 /** The longest time that an order waits for its hindrance to end, such as a platform that is down. */
-const MAX_WAIT_MS = 24 * 3_600_000;
+const MAX_WAIT_MS = 24 * HOUR_MS;
+/** How often the record of a waiting order notes that it still waits. */
+const NOTE_MS = HOUR_MS;
+/** After this time without a note, because no gateway ran or orders were stopped, the wait starts again from zero. */
+const MAX_GAP_MS = 6 * HOUR_MS;
 
 /**
  * Refusals by the version, the profile or the users file of this replica. The replica that accepted the order had others, which this one may
@@ -31,7 +37,7 @@ const MAX_WAIT_MS = 24 * 3_600_000;
  */
 const OF_THIS_REPLICA: ReadonlySet<ProblemSlug> = new Set(['validation-failed', 'user-required']);
 
-/** Beyond this number, the order that was tried least recently is forgotten, and its wait starts again from zero. */
+/** Beyond this number, the console does not say why the order waits that was tried least recently. */
 const MAX_HINDERED = 20_000;
 
 const DOUBTFUL =
@@ -40,8 +46,6 @@ const DOUBTFUL =
 interface Hindrance {
   /** The `notBefore` of the hindered order. A later order with the same number has a later time. */
   readonly notBefore: number | undefined;
-  /** A time of `performance.now()`. */
-  readonly since: number;
   readonly why: string;
 }
 
@@ -50,12 +54,15 @@ interface Hindrance {
 export class DueOrders {
   /** The hindrance that this process found for each order, by the order's name. */
   readonly #hindered = new LRUCache<string, Hindrance>({ max: MAX_HINDERED });
+  /** When orders were last stopped, by the clock of the database. */
+  #stoppedAt = 0;
 
   constructor(
     private readonly ledger: ObservedOrderLedger,
     private readonly orders: LicenseOrderService,
     private readonly later: LaterOrders,
     private readonly callers: DueCallers,
+    private readonly maintenance: Maintenance,
     private readonly log: Log,
   ) {}
 
@@ -76,12 +83,14 @@ export class DueOrders {
 
   /** Returns why this process's last attempt did not send the order; undefined where nothing hindered it, or another process tries it. */
   hindranceOf(record: LedgerRecord): string | undefined {
-    return this.#hindranceOf(record)?.why;
+    const known = this.#hindered.get(record.name);
+    return known?.notBefore === record.details.order?.notBefore ? known?.why : undefined;
   }
 
   /** Restarts the wait of every order, because the time during which orders are stopped does not count. */
   stopped(): void {
     this.#hindered.clear();
+    this.#stoppedAt = this.maintenance.now;
   }
 
   async #place(name: string, over: AbortSignal): Promise<number | undefined> {
@@ -134,27 +143,40 @@ export class DueOrders {
     if (problem.slug === 'outcome-unknown') return this.#end(record, 'in_doubt', problem);
     const isFinal = !mayEnd(problem);
     if (isFinal && !OF_THIS_REPLICA.has(problem.slug)) return this.#end(record, 'rejected', problem);
-    const { since } = this.#hindranceOf(record) ?? { since: performance.now() };
     const isStopped = problem.slug === 'maintenance';
     if (!isStopped && !this.#mayWait(record))
       return this.#end(record, isFinal ? 'rejected' : 'not_sent', problem);
-    // The time of a maintenance does not count towards the wait.
     this.#hindered.set(record.name, {
       notBefore: record.details.order?.notBefore,
-      since: isStopped ? performance.now() : since,
       why: reasonOf(problem),
     });
-    return Math.min(Math.max(MIN_PAUSE_MS, performance.now() - since), MAX_PAUSE_MS);
+    // The time of a maintenance does not count towards the wait.
+    if (isStopped) return MIN_PAUSE_MS;
+    const { now } = this.maintenance;
+    const { since, notedAt } = this.#waitOf(record);
+    if (now - notedAt >= NOTE_MS) await this.#note(record, { since, notedAt: now });
+    return Math.min(Math.max(MIN_PAUSE_MS, now - since), MAX_PAUSE_MS);
   }
 
   #mayWait(record: LedgerRecord): boolean {
-    const { since = performance.now() } = this.#hindranceOf(record) ?? {};
-    return performance.now() - since < MAX_WAIT_MS;
+    return this.maintenance.now - this.#waitOf(record).since < MAX_WAIT_MS;
   }
 
-  #hindranceOf({ name, details }: LedgerRecord): Hindrance | undefined {
-    const known = this.#hindered.get(name);
-    return known?.notBefore === details.order?.notBefore ? known : undefined;
+  /** Returns the wait that the record notes; a new one if it notes none, or one that does not count any more. */
+  #waitOf({ details }: LedgerRecord): Hindered {
+    const { now } = this.maintenance;
+    const { hindered } = details.order?.scheduled ?? {};
+    const isOver = !hindered || hindered.notedAt < this.#stoppedAt || now - hindered.notedAt > MAX_GAP_MS;
+    return isOver ? { since: now, notedAt: -Infinity } : hindered;
+  }
+
+  /** Keeps the wait in the record, so that another process goes on with it. */
+  async #note({ name, submittedAt, details }: LedgerRecord, hindered: Hindered): Promise<void> {
+    const { order } = details;
+    if (!order?.scheduled) return;
+    const noted = { ...details, order: { ...order, scheduled: { ...order.scheduled, hindered } } };
+    const move = { name, submittedAt, from: 'scheduled', to: 'scheduled', details: noted } as const;
+    await this.ledger.move({ ...move, by: 'schedule' });
   }
 
   async #end(record: LedgerRecord, to: State, problem: ProblemException): Promise<number | undefined> {

@@ -198,22 +198,44 @@ it('D48 the database goes back to before an order was sent: it is in doubt and n
   await once([sent, cancelled, seen, far]);
 });
 
-it('D49 the platform is away for a day after the time of an order: it is not sent, and its number is free', async () => {
+it('D49 the platform is away for a day after the time of an order, and each process that tries it ends: it is not sent, and its number is free', async () => {
   const rules = await sandbox.fault({ operation: 'batchOrder', action: { code: '60000' } });
-  const [of] = (await scheduled(1, 1_000)) as [string];
-  await until('it was tried', async () => (await sends()).includes(of));
-  expect(['scheduled', 'sending']).toContain(await stateOf(of));
-  let uptime = 0;
-  await until('a day has passed for the process that tries it', async () => {
-    uptime += DAY_MS;
-    for (const gateway of fleet.gateways) await gateway.disturb({ uptime, settled: true });
-    return (await stateOf(of)) === 'not_sent';
-  });
-  const { body } = await onceServed(() => fleet.get(1, `${ORDERS}/crm/${of}`));
-  expect(body['reason']).toContain("refused the gateway's own credentials");
-  await sandbox.heal(rules);
-  await until('it is placed anew', async () => (await fleet.post(0, ORDERS, orderOf(of))).status === 201);
-  expect(await sandbox.commits()).toHaveLength(1);
+  const own = await Fleet.start(sandbox, 1, { databaseUrl: await server.newUrl() });
+  try {
+    const of = number();
+    const notBefore = new Date(Date.now() + aheadMs + 1_000).toISOString();
+    await until('it is scheduled', async () => {
+      return (await own.post(0, ORDERS, orderOf(of, { notBefore }))).status === 202;
+    });
+    const record = async () => (await own.get(0, `${ORDERS}/crm/${of}`)).body;
+    const url = String(own.environment['DATABASE_URL']);
+    const taken = "SELECT FROM tasks WHERE kind = 'schedule' AND attempt <> ''";
+    for (let hours = 0, before = 0; hours <= 25; hours += 5) {
+      await until('it was tried', async () => {
+        return (await sends()).length > before && (await askDatabase(url, taken)).length === 0;
+      });
+      if (hours === 25) break;
+      own.gateways[0]?.child.kill('SIGKILL');
+      await own.gateways[0]?.ended;
+      before = (await sends()).length;
+      stepDatabase(aheadMs + 5 * HOUR_MS);
+      await own.launch({}, undefined, 0);
+    }
+    await sandbox.heal(rules);
+    await until(
+      'its wait is over',
+      async () => !['scheduled', 'sending'].includes(String((await record())['state'])),
+    );
+    const { state, reason } = await record();
+    expect([state, reason]).toEqual([
+      'not_sent',
+      expect.stringContaining("refused the gateway's own credentials"),
+    ]);
+    await until('it is placed anew', async () => (await own.post(0, ORDERS, orderOf(of))).status === 201);
+    expect(await sandbox.commits()).toHaveLength(1);
+  } finally {
+    await own.stop();
+  }
 });
 
 it('D50 the lease of a due order ends before its refusal arrives: the order is not sent, its record says why, and its number is free', async () => {
