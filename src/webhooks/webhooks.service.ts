@@ -69,7 +69,8 @@ export class WebhooksService {
       webhookId: randomBytes(16).toString('base64url').replace(/^-/, '_'),
       ...{ caller: name, byToken: !this.callers.standingOf(onBehalfOf({ caller: name })) },
       ...{ url, types, enterprises, description, offReason: null },
-      rights: { ...this.callers.rightsOf(name), since: now },
+      // It gets no event from before it was made, so no former rights count.
+      rights: { ...this.callers.rightsOf(name), since: 0 },
       ...{ createdAt: now, enabledAt: 0, secret: newWebhookSecret() },
     };
     const cursor = await this.events.newest();

@@ -762,6 +762,30 @@ describe('several gateways on one database', () => {
     expect(signatures.map((each) => each.split(' ').length)).toEqual([2, 2]);
   });
 
+  it('P15 the clock of one is an hour ahead: a webhook of a caller with a new grant gets what happens after it was made', async () => {
+    const grown = { name: 'grown', channels: ['partner'] };
+    const fleet = ended(
+      await Fleet.start(sandbox, 1, { environment: on, how: { disturbed: true }, callers: [grown] }),
+    );
+    const headers = { ...JSON_BODY, 'x-api-key': String(fleet.keys['grown']) };
+    await fleet.gateways[0]?.disturb({ clock: HOUR_MS });
+    fleet.callers = fleet.callers.map((each) =>
+      each.name === 'grown' ? { ...each, channels: ['crm'] } : each,
+    );
+    fleet.writeCallers();
+    await until('the caller has the grant', async () => {
+      const caller = await fetch(`${fleet.gateways[0]?.url}/v1/callers/me`, { headers });
+      return (await caller.text()).includes('"channels":["crm"]');
+    });
+    const hook = await receiver();
+    const body = JSON.stringify({ url: hook.url, types: ['*'] });
+    const made = await fetch(`${fleet.gateways[0]?.url}${WEBHOOKS}`, { method: 'POST', headers, body });
+    expect(made.status).toBe(201);
+    await place(fleet, 0);
+    const [event] = await events(fleet);
+    await until('the event has come', () => hook.taken.includes(String(event)));
+  });
+
   it('each event is sent once, whichever of them places the orders', async () => {
     const fleet = ended(await Fleet.start(sandbox, 2, { environment: on }));
     const hooks = [await receiver(), await receiver()] as const;

@@ -38,7 +38,7 @@ export interface RightsOfOwner {
   readonly hash: string;
   /** When that replica read the file, by its own clock. */
   readonly readAt: number;
-  /** The same moment by the clock of the database. */
+  /** The same moment by the clock of the database; 0 for the rights with which the webhook was made. */
   readonly since: number;
 }
 
