@@ -7,7 +7,7 @@ import type { AttemptOutcome } from '../observability/metric-tables.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
 
 export interface PastAttempt {
-  /** In ms since the epoch. */
+  /** In ms since the epoch, by the clock of the database. */
   readonly at: number;
   readonly result: AttemptOutcome;
   readonly licenseOrders: readonly string[];
@@ -50,7 +50,7 @@ const add: Step<NewAttempt, undefined> = {
         INSERT.with({ name, submittedAt, at, attempt: sealed }),
       ),
       FORGET.with({
-        before: Math.max(...attempts.map(({ at }) => at)) - KEPT_MS,
+        before: Date.now() - KEPT_MS,
         keptMs: KEPT_MS,
         most: MAX_DELETED,
       }),

@@ -38,7 +38,10 @@ import { AttemptStore, type PastAttempt } from './attempt-store.ts';
 type Attempt = Pick<PastAttempt, 'result'> & Partial<PastAttempt>;
 
 /** `known` has the lists and contents that were read before a wait of the same attempt. */
-type AttemptTerms = Required<Pick<SearchTerms, 'abandon' | 'known'>>;
+type AttemptTerms = Required<Pick<SearchTerms, 'abandon' | 'known'>> & {
+  /** The clock of the database: the order of attempts decides, and those of replicas differ. */
+  readonly now: () => number;
+};
 
 /** The most waits of one attempt. The attempts of other orders wait too, because they would ask the same platform. */
 const MAX_WAITS = 10;
@@ -64,8 +67,8 @@ export class OrderReconciler {
    * `write` is the name of the record. Resolves to whether the order is settled now. If the platform names a wait, this tries again after it.
    * Fails only if a maintenance stops the search, or if the database has not kept what it found. Such an attempt does not count.
    */
-  async reconcile(write: string, abandon: AbortSignal): Promise<boolean> {
-    const terms = { abandon, known: new SearchedAssets() };
+  async reconcile(write: string, { abandon, now }: Pick<AttemptTerms, 'abandon' | 'now'>): Promise<boolean> {
+    const terms = { abandon, now, known: new SearchedAssets() };
     for (let waits = 0; waits <= MAX_WAITS && !abandon.aborted; waits++) {
       const { result, waitS } = await this.#try(write, terms, waits === MAX_WAITS);
       if (waitS === 0) return result === 'settled';
@@ -101,7 +104,7 @@ export class OrderReconciler {
     const { result } = attempt;
     this.metrics.count('gateway_order_reconciliation_attempts_total', { result });
     if (before && result !== 'not_needed' && !abandon.aborted && (waitS === 0 || isLast))
-      await this.history.add(before, { at: Date.now(), licenseOrders: [], ...attempt });
+      await this.history.add(before, { at: terms.now(), licenseOrders: [], ...attempt });
     return { result, waitS };
   }
 

@@ -71,7 +71,8 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnModuleDestro
       const now = await this.database.clock();
       // A task is due at once when it is added, which is earlier than the first attempt.
       const isDue = this.times.next(sent, sent) <= now();
-      if (isDue && isSought(record) && (await this.reconciler.reconcile(name, over))) return undefined;
+      if (isDue && isSought(record) && (await this.reconciler.reconcile(name, { abandon: over, now })))
+        return undefined;
       const at = now();
       return this.times.next(sent, at) - at;
     } catch (error) {

@@ -18,6 +18,7 @@ import { databaseInit, emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import { caseOf } from '../support/expected.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
+import { Fleet } from '../support/fleet.ts';
 import {
   type GatewayProcess,
   START_SCRIPT,
@@ -28,7 +29,7 @@ import { type NamedCaller, type TestAnswer, TestGateway } from '../support/gatew
 import { ledgerBegin, ledgerOrder } from '../support/ledger-order.ts';
 import { onceServed } from '../support/once-served.ts';
 import { send } from '../support/operations.ts';
-import { orderOf } from '../support/order-body.ts';
+import { deletionOfAsset, orderOf } from '../support/order-body.ts';
 import {
   askDatabase,
   postgresUrl,
@@ -247,6 +248,43 @@ describe('a server of PostgreSQL', () => {
       clock.step(0);
     },
   );
+
+  it('P15 the clock of one gateway is an hour ahead: what another has seen after its search is not gone twice', async () => {
+    clock.step(0);
+    const databaseUrl = await server.newUrl();
+    const fleet = await Fleet.start(sandbox, 1, { databaseUrl, how: { disturbed: true } });
+    atEnd(() => fleet.stop());
+    await sandbox.control('PUT', '/profile', { asyncOrders: 'never' });
+    const number = newNumber();
+    const body = orderOf(number, { syncMode: 'async', items: [deletionOfAsset] });
+    expect((await onceServed(() => fleet.post(0, '/v1/license-orders', body))).status).toBe(202);
+    await fleet.gateways[0]?.disturb({ clock: 3_600_000 });
+    const lacking = {
+      operation: 'listAssets',
+      action: { code: 0, codeAs: 'integer', status: 200, data: [] },
+    };
+    const lack = async () => [
+      ...(await sandbox.fault(lacking)),
+      ...(await sandbox.fault({ operation: 'listAssetNums', action: { code: '60017' } })),
+    ];
+    const searched = async (times: number, aheadMs: number) => {
+      clock.step(aheadMs);
+      const attempts = () => askDatabase(databaseUrl, 'SELECT FROM attempts');
+      await until(`search ${times}`, async () => (await attempts()).length === times);
+    };
+    const rules = await lack();
+    await searched(1, 11_000);
+    fleet.gateways[0]?.child.kill('SIGKILL');
+    await fleet.gateways[0]?.ended;
+    await fleet.launch({}, undefined, 0);
+    await sandbox.heal(rules);
+    await searched(2, 61_000);
+    await lack();
+    await searched(3, 301_000);
+    const record = await fleet.get(0, `/v1/license-orders/crm/${number}`);
+    expect(record.body).toMatchObject({ state: 'accepted', reason: null });
+    clock.step(0);
+  });
 
   it('D32 Its clock was a year ahead for one event: events before and after it expire', async () => {
     clock.step(0);
