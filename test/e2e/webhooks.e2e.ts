@@ -414,6 +414,19 @@ describe('webhooks', () => {
     );
   });
 
+  it('sends an event at once that was redelivered while an attempt at it was failing', async () => {
+    const late = Promise.withResolvers<Said>();
+    const { received, url } = await receiver((_, count) => (count === 1 ? late.promise : { status: 204 }));
+    const { webhookId } = await webhook(url);
+    await place();
+    await until('the receiver is called', () => received.length === 1);
+    const id = received[0]?.event.id ?? '';
+    expect((await gateway.request('POST', `${WEBHOOKS}/${webhookId}/deliveries/${id}`)).status).toBe(202);
+    late.resolve({ status: 503, headers: { 'retry-after': '3600' } });
+    await until('it has come again', () => received.length === 2);
+    expect(received[1]?.event.id).toBe(id);
+  });
+
   it('signs a delivery that waits for its place with the secret of a rotation in the meantime', async () => {
     const late = Promise.withResolvers<Said>();
     const { received, url } = await receiver(({ event }) =>

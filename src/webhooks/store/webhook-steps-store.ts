@@ -62,6 +62,8 @@ export const addWebhook: Step<NewWebhook, boolean> = {
 
 const PENDING = sql`(SELECT count(*) FROM deliveries WHERE ${OF_WEBHOOK} AND state = 'pending')`;
 const COUNT = sql`UPDATE webhooks SET pending = ${PENDING} WHERE ${OF_WEBHOOK}`;
+/** With another version, the failure of an attempt that is in progress is not kept. */
+const COUNT_ANEW = sql`UPDATE webhooks SET version = version + 1, pending = ${PENDING} WHERE ${OF_WEBHOOK}`;
 const CHANGE = sql`
   UPDATE webhooks SET definition = :definition, version = version + 1, pending = ${PENDING} WHERE ${OF_WEBHOOK}`;
 /** Restarts a delivery from the beginning, whatever its state. `listDeliveries` still shows the last attempt and the receiver's answer. */
@@ -117,6 +119,7 @@ interface OfEvent {
   readonly eventId: string;
 }
 
+/** An attempt at the event that fails meanwhile does not put the redelivery off: the event is sent again at once. */
 export const redeliverEvent: Step<OfEvent, undefined> = {
   name: 'send an event again',
   key: ({ webhookId }) => webhookId,
@@ -127,7 +130,7 @@ export const redeliverEvent: Step<OfEvent, undefined> = {
     return {
       writes: there.flatMap(({ webhookId, eventId }) => [
         ONE_AGAIN.with({ webhookId, eventId, now }),
-        COUNT.with({ webhookId }),
+        COUNT_ANEW.with({ webhookId }),
         ...addTasks(WEBHOOK, [webhookId]),
       ]),
     };
