@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { RecordedLog } from '../../test/support/settings.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
@@ -170,7 +171,7 @@ describe('the registry', () => {
 
   async function registryOf(path: string) {
     const recorded = new RecordedLog();
-    const registry = new CallerRegistry({ file: path }, recorded.files);
+    const registry = new CallerRegistry({ file: path }, recorded.files, new Maintenance());
     started.push(recorded);
     registry.onModuleInit();
     return { registry, recorded };
@@ -178,7 +179,7 @@ describe('the registry', () => {
 
   it('stops the start with the name of the variable where the file is not there or breaks a rule', () => {
     for (const path of [join(folder, 'none'), file(withCallers(entry({ scopes: ['all'] })))]) {
-      const registry = new CallerRegistry({ file: path }, new RecordedLog().files);
+      const registry = new CallerRegistry({ file: path }, new RecordedLog().files, new Maintenance());
       expect(() => registry.onModuleInit()).toThrow(ConfigError);
       expect(() => registry.onModuleInit()).toThrow(/CALLERS_FILE /);
     }

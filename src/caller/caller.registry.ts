@@ -1,6 +1,7 @@
 import { hash as hashOf, timingSafeEqual } from 'node:crypto';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { CallersConfig } from '../config/app-config.ts';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';
 import { readCallersFile } from './callers-file.ts';
 import type { Caller } from '../request/caller.ts';
@@ -34,10 +35,13 @@ export class CallerRegistry implements OnModuleInit {
   readonly #hashes = new Map<string, string>();
   /** When the callers were read, in ms since the epoch. */
   #readAt = 0;
+  /** The same moment by `performance.now()`. */
+  #readMoment = -Infinity;
 
   constructor(
     private readonly config: CallersConfig,
     private readonly files: FollowedFiles,
+    private readonly maintenance: Maintenance,
   ) {}
 
   onModuleInit(): void {
@@ -85,9 +89,9 @@ export class CallerRegistry implements OnModuleInit {
     return this.hasReadSince(madeAt) && !this.standingOf(work);
   }
 
-  /** True if this replica has read the callers file after this time, in ms since the epoch. */
+  /** True if this replica has read the callers file after this time of the database, in ms since the epoch, by both clocks. */
   hasReadSince(time: number): boolean {
-    return time < this.#readAt;
+    return time < Math.min(this.#readAt, this.maintenance.timeOf(this.#readMoment));
   }
 
   /** Returns a hash of the rights of a caller, and when this replica read them, in ms since the epoch. */
@@ -100,6 +104,7 @@ export class CallerRegistry implements OnModuleInit {
   #take(callers: readonly Caller[]): number {
     const before = this.#byName;
     this.#readAt = Date.now();
+    this.#readMoment = performance.now();
     const keys = callers.flatMap((caller) => caller.keyHashes.map((each) => ({ hash: each, caller })));
     this.#byHash = new Map(keys.map((each) => [each.hash.toString('hex'), each]));
     this.#hashes.clear();

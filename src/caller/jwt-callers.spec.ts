@@ -4,6 +4,7 @@ import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { Issuer } from '../../test/support/issuer.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { CallerAuthentication } from './caller-authentication.ts';
@@ -27,7 +28,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'jwt-test-'));
   const file = join(folder, 'callers.json');
   writeFileSync(file, JSON.stringify({ callers: [{ name: 'portal', scopes: ['members:read'] }] }));
-  registry = new CallerRegistry({ file }, recorded.files);
+  registry = new CallerRegistry({ file }, recorded.files, new Maintenance());
   registry.onModuleInit();
   callers = new JwtCallers(settings(issuer.environment).jwt, registry, recorded.log, new Metrics());
 });

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { UsersConfig } from '../config/app-config.ts';
 import { Secret } from '../config/secret.ts';
 import { readSettingsFile } from '../config/settings-file.ts';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';
 import { Log } from '../observability/log.ts';
 import type { UserPrincipal } from '../token/principal.ts';
@@ -35,12 +36,15 @@ export class AliasUsers implements OnModuleInit {
   #users: ReadonlyMap<string, ConfiguredUser> = new Map();
   /** When the users were read, or found not to be configured, in ms since the epoch. */
   #readAt = Date.now();
+  /** The same moment by `performance.now()`. */
+  #readMoment = performance.now();
 
   constructor(
     private readonly config: UsersConfig,
     private readonly tokens: TokenManager,
     private readonly log: Log,
     private readonly files: FollowedFiles,
+    private readonly maintenance: Maintenance,
   ) {}
 
   onModuleInit(): void {
@@ -71,9 +75,9 @@ export class AliasUsers implements OnModuleInit {
     };
   }
 
-  /** True if this replica has read the users file after this time, in ms since the epoch. */
+  /** True if this replica has read the users file after this time of the database, in ms since the epoch, by both clocks. */
   hasReadSince(time: number): boolean {
-    return time < this.#readAt;
+    return time < Math.min(this.#readAt, this.maintenance.timeOf(this.#readMoment));
   }
 
   /** Returns the user for the gateway's own reads of this enterprise: see {@link userFor}. */
@@ -85,6 +89,7 @@ export class AliasUsers implements OnModuleInit {
   #take(users: ReadonlyMap<string, ConfiguredUser>): number {
     this.#users = users;
     this.#readAt = Date.now();
+    this.#readMoment = performance.now();
     this.tokens.usersChanged();
     const served = new Map<string, string>();
     for (const { alias, enterprises = [] } of users.values())

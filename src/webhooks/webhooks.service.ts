@@ -4,6 +4,7 @@ import type { CallContext } from '../request/call-context.ts';
 import { CallerRegistry } from '../caller/caller.registry.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { EventsService } from '../events/events.service.ts';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { LimitPerKey } from '../kit/limit-per-key/limit-per-key.ts';
 import { pageOf, type PageQuery, pageWith } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -57,12 +58,12 @@ export class WebhooksService {
     private readonly destinations: Destinations,
     private readonly receivers: Receivers,
     private readonly callers: CallerRegistry,
+    private readonly maintenance: Maintenance,
   ) {}
 
   async create({ caller: { name } }: CallContext, terms: CreateWebhookDto): Promise<WebhookWithSecretDto> {
     this.#assertOn();
     this.#assertCallable(terms.url);
-    const now = Date.now();
     const { url, types, description = null } = terms;
     const enterprises = chosenEnterprises(terms.enterprises);
     const webhook: Webhook = {
@@ -71,7 +72,7 @@ export class WebhooksService {
       ...{ url, types, enterprises, description, offReason: null },
       // It gets no event from before it was made, so no former rights count.
       rights: { ...this.callers.rightsOf(name), since: 0 },
-      ...{ createdAt: now, enabledAt: 0, secret: newWebhookSecret() },
+      ...{ createdAt: Math.floor(this.maintenance.now), enabledAt: 0, secret: newWebhookSecret() },
     };
     const cursor = await this.events.newest();
     const isAdded = await this.store

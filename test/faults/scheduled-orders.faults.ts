@@ -341,3 +341,35 @@ it('D53 an order is due on a replica that has not read yet that its caller, its 
     await own.stop();
   }
 });
+
+it('D53 the clock of a replica is an hour ahead, and it has not read yet that the caller of a due order was added: the order waits', async () => {
+  const databaseUrl = await server.newUrl();
+  const own = await Fleet.start(sandbox, 1, { databaseUrl, callers: [{ name: 'added' }] });
+  const fast = SteppedClock.make();
+  fast.step(aheadMs + HOUR_MS);
+  try {
+    const file = join(own.folder, 'callers-before.json');
+    writeFileSync(file, JSON.stringify({ callers: own.callers.filter(({ name }) => name === 'fleet') }));
+    await own.launch({ ...fast.environment, CALLERS_FILE: file });
+    const of = number();
+    const placed = await fetch(`${own.gateways[0]?.url}${ORDERS}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': String(own.keys['added']) },
+      body: JSON.stringify(orderOf(of, { notBefore: new Date(Date.now() + aheadMs + 3_000).toISOString() })),
+    });
+    expect(placed.status).toBe(202);
+    own.gateways[0]?.child.kill('SIGKILL');
+    await own.gateways[0]?.ended;
+    const record = async () => (await own.get(1, `${ORDERS}/crm/${of}`)).body;
+    const tried = "SELECT FROM tasks, writes WHERE attempt = '' AND due_at > not_before";
+    await until('it was tried', async () => {
+      return (await record())['settledAt'] !== null || (await askDatabase(databaseUrl, tried)).length > 0;
+    });
+    expect(await record()).toMatchObject({ state: 'scheduled', reason: null });
+    writeFileSync(file, JSON.stringify({ callers: own.callers }));
+    await until('it is sent', async () => (await record())['state'] === 'succeeded');
+  } finally {
+    await own.stop();
+    fast.stop();
+  }
+});

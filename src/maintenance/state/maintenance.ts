@@ -62,7 +62,12 @@ export class Maintenance {
 
   /** The time by the clock of the database, in ms since the epoch. */
   get now(): number {
-    return performance.now() + this.#aheadMs;
+    return this.timeOf(performance.now());
+  }
+
+  /** Returns the time by that clock of a moment of `performance.now()`. If the clock has stepped since the moment, the time has too. */
+  timeOf(moment: number): number {
+    return moment + this.#aheadMs;
   }
 
   get isActive(): boolean {
