@@ -716,9 +716,9 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
       },
     };
     for (const [message, watch] of [
-      ['last-event-id is no text', () => licensing.events.each({ after: 'a\nb' }, options).next()],
+      ['last-event-id cannot be in a header', () => licensing.events.each({ after: 'a\nb' }, options).next()],
       ['the option requestId', () => licensing.events.each({}, { ...options, requestId: 'ä€' }).next()],
-      ['watchJob: jobId is no id', () => licensing.jobs.follow('..', options).done()],
+      ['watchJob: jobId cannot be in a path', () => licensing.jobs.follow('..', options).done()],
     ] as const)
       expect([message, await failure(watch())]).toEqual([
         message,
