@@ -311,7 +311,7 @@ interface components {
         };
         /** @description What a caller has had of its budgets */
         readonly BudgetMonths: {
-            /** @description The present month and the twelve before it, the present one first. */
+            /** @description The present month and the twelve before it, the present one first; empty where nothing is limited. */
             readonly months: readonly components["schemas"]["MonthlyUse"][];
         };
         /** @description The caller of a key or token, as the callers file has it. `*` stands for all */

@@ -30,7 +30,7 @@ export class MonthlyUseDto {
 
 @ApiSchema({ description: 'What a caller has had of its budgets' })
 export class BudgetMonthsDto {
-  /** The present month and the twelve before it, the present one first. */
+  /** The present month and the twelve before it, the present one first; empty where nothing is limited. */
   months!: MonthlyUseDto[];
 }
 

@@ -70,6 +70,7 @@ describe('budgets', () => {
     expect((await gateway.get(`${ORDERS}/crm/${order.channelOrderId}`)).status).toBe(404);
     // Who has no budget is not limited, and sees none.
     expect((await gateway.get(ME)).body['budgets']).toEqual({});
+    expect((await gateway.get(`${ME}/budgets`)).body).toEqual({ months: [] });
     expect((await gateway.post(ORDERS, order)).status).toBe(201);
   });
 

@@ -47,7 +47,8 @@ export class CallersController {
     success: [{ status: 200, description: 'The months', type: BudgetMonthsDto }],
   })
   @Get('me/budgets')
-  async getBudgets(@CurrentCaller() { name, budgets = {} }: Caller): Promise<BudgetMonthsDto> {
+  async getBudgets(@CurrentCaller() { name, budgets }: Caller): Promise<BudgetMonthsDto> {
+    if (!budgets) return { months: [] };
     const months = await this.uses.used(name, keptMonths(this.maintenance.now));
     return { months: months.map((use) => toMonthlyUse(budgets, use)) };
   }
