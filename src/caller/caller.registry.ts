@@ -35,8 +35,7 @@ export class CallerRegistry implements OnModuleInit {
   readonly #hashes = new Map<string, string>();
   /** When the callers were read, in ms since the epoch. */
   #readAt = 0;
-  /** The same moment by `performance.now()`. */
-  #readMoment = -Infinity;
+  #isReadAfter: (time: number) => boolean = () => false;
 
   constructor(
     private readonly config: CallersConfig,
@@ -91,7 +90,7 @@ export class CallerRegistry implements OnModuleInit {
 
   /** True if this replica has read the callers file after this time of the database, in ms since the epoch, by both clocks. */
   hasReadSince(time: number): boolean {
-    return time < Math.min(this.#readAt, this.maintenance.timeOf(this.#readMoment));
+    return this.#isReadAfter(time);
   }
 
   /** Returns a hash of the rights of a caller, and when this replica read them, in ms since the epoch. */
@@ -104,7 +103,7 @@ export class CallerRegistry implements OnModuleInit {
   #take(callers: readonly Caller[]): number {
     const before = this.#byName;
     this.#readAt = Date.now();
-    this.#readMoment = performance.now();
+    this.#isReadAfter = this.maintenance.noteMoment();
     const keys = callers.flatMap((caller) => caller.keyHashes.map((each) => ({ hash: each, caller })));
     this.#byHash = new Map(keys.map((each) => [each.hash.toString('hex'), each]));
     this.#hashes.clear();

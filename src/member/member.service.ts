@@ -29,7 +29,7 @@ import { isMasked, MASKED } from './mobile-number.ts';
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
 type Acting = Pick<CallContext, 'user'>;
-/** What the platform's list shows of the fields that an edit may leave out. */
+/** The fields that an edit may leave out, as far as the platform's list shows them. */
 type ShownMember = Pick<ListedMember, ClearableField | 'hidden' | 'unreadable' | 'isMobilePart'>;
 
 /**

@@ -34,10 +34,8 @@ interface ConfiguredUser extends UserPrincipal {
 @Injectable()
 export class AliasUsers implements OnModuleInit {
   #users: ReadonlyMap<string, ConfiguredUser> = new Map();
-  /** When the users were read, or found not to be configured, in ms since the epoch. */
-  #readAt = Date.now();
-  /** The same moment by `performance.now()`. */
-  #readMoment = performance.now();
+  /** Whether the users were read, or found not to be configured, after a time of the database. */
+  #isReadAfter: (time: number) => boolean = () => false;
 
   constructor(
     private readonly config: UsersConfig,
@@ -48,6 +46,7 @@ export class AliasUsers implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
+    this.#isReadAfter = this.maintenance.noteMoment();
     const { file: path } = this.config;
     if (!path) return;
     this.log.addSecrets({
@@ -77,7 +76,7 @@ export class AliasUsers implements OnModuleInit {
 
   /** True if this replica has read the users file after this time of the database, in ms since the epoch, by both clocks. */
   hasReadSince(time: number): boolean {
-    return time < Math.min(this.#readAt, this.maintenance.timeOf(this.#readMoment));
+    return this.#isReadAfter(time);
   }
 
   /** Returns the user for the gateway's own reads of this enterprise: see {@link userFor}. */
@@ -88,8 +87,7 @@ export class AliasUsers implements OnModuleInit {
 
   #take(users: ReadonlyMap<string, ConfiguredUser>): number {
     this.#users = users;
-    this.#readAt = Date.now();
-    this.#readMoment = performance.now();
+    this.#isReadAfter = this.maintenance.noteMoment();
     this.tokens.usersChanged();
     const served = new Map<string, string>();
     for (const { alias, enterprises = [] } of users.values())

@@ -70,7 +70,7 @@ export class WebhooksService {
       webhookId: randomBytes(16).toString('base64url').replace(/^-/, '_'),
       ...{ caller: name, byToken: !this.callers.standingOf(onBehalfOf({ caller: name })) },
       ...{ url, types, enterprises, description, offReason: null },
-      // It gets no event from before it was made, so no former rights count.
+      // The webhook gets no event from before it was made, so no former rights count.
       rights: { ...this.callers.rightsOf(name), since: 0 },
       ...{ createdAt: Math.floor(this.maintenance.now), enabledAt: 0, secret: newWebhookSecret() },
     };

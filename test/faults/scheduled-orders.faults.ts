@@ -93,7 +93,7 @@ it('D45 orders that are overdue, because many were due at once, are sent side by
   // None waited for the end of another.
   expect(new Set(await Promise.all(all.map(stateOf)))).toEqual(new Set(['sending']));
   await once(all);
-  // It closes the connections.
+  // The reset closes the connections.
   await sandbox.reset();
   await become(all, 'in_doubt');
 });

@@ -62,12 +62,13 @@ export class Maintenance {
 
   /** The time by the clock of the database, in ms since the epoch. */
   get now(): number {
-    return this.timeOf(performance.now());
+    return performance.now() + this.#aheadMs;
   }
 
-  /** Returns the time by that clock of a moment of `performance.now()`. If the clock has stepped since the moment, the time has too. */
-  timeOf(moment: number): number {
-    return moment + this.#aheadMs;
+  /** Notes this moment. The returned function tells whether it is later than a time of the database, by its clock and that of this process. */
+  noteMoment(): (time: number) => boolean {
+    const [at, moment] = [Date.now(), performance.now()];
+    return (time) => time < Math.min(at, moment + this.#aheadMs);
   }
 
   get isActive(): boolean {
