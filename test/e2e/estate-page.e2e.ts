@@ -86,6 +86,41 @@ describe('the page of the estate', () => {
     expect(await findings(page)).toEqual([]);
   });
 
+  it.each([
+    ['types another key', false],
+    ['has given another key', true],
+  ])('leaves a reader alone who %s when a refusal of the one before arrives', async (_, isGiven) => {
+    const page = await open();
+    await page.evaluate(`sessionStorage.setItem('licensing-gateway.credential', '${newApiKey().key}')`);
+    const arrival = Promise.withResolvers<undefined>();
+    const held: Promise<unknown>[] = [];
+    await page.route('**/v1/estate**', async (route) => {
+      if (route.request().headers()['x-api-key'] === key()) return route.continue();
+      held.push(route.request().response());
+      await arrival.promise;
+      return route.continue();
+    });
+    await page.reload();
+    await page.getByText('The kept credential does not work any more').waitFor();
+    await page.locator('#authorize').click();
+    if (isGiven) {
+      await give(page, key());
+      await isShown(page, `${ROWS} rows`);
+    } else await page.getByLabel('API key').fill('lgk-half');
+    arrival.resolve(undefined);
+    await Promise.all(held);
+    if (isGiven) {
+      // The page has handled the refusals by the time when it shows what it asked for after them.
+      await page.getByLabel('Type').fill('softkey');
+      await page.getByRole('button', { name: 'Show', exact: true }).click();
+      await page.locator('#found', { hasText: 'with these filters' }).waitFor();
+      expect(await page.locator('#dialog').isVisible()).toBe(false);
+    } else {
+      await page.getByText('The gateway does not know this key.', { exact: true }).first().waitFor();
+      expect(await page.getByLabel('API key').inputValue()).toBe('lgk-half');
+    }
+  });
+
   it('takes the filters of a link, and finds a lock by its number', async () => {
     const page = await open('?unassigned=true&sort=productUri');
     await isShown(page, /^\d+ rows$/);

@@ -20,6 +20,7 @@ let loads = 0;
 let shown;
 
 class NoAnswer extends Error {}
+class UnknownKey extends Error {}
 
 /** @throws what the gateway says of the failure, in words. */
 async function get(path, query, accept = 'application/json') {
@@ -31,7 +32,7 @@ async function get(path, query, accept = 'application/json') {
   if (response.ok) return response;
   const { status } = response;
   const problem = await response.json().catch(() => ({}));
-  if (status === 401) credential.ask('The gateway does not know this key.');
+  if (status === 401) throw new UnknownKey('The gateway does not know this key.');
   const [wrong] = problem.errors ?? [];
   const what = wrong ? `${wrong.parameter ?? wrong.pointer} ${wrong.detail}` : problem.detail;
   throw new Error(what ?? problem.title ?? `The gateway answered ${status}.`);
@@ -172,6 +173,7 @@ function showNothing() {
 }
 
 function fail(error) {
+  if (error instanceof UnknownKey) credential.ask(error.message);
   element('notice').hidden = false;
   element('notice').textContent = error.message;
 }

@@ -62,15 +62,20 @@ export class Credential {
   /** @param fault is what is wrong with the credential that the page has. */
   ask(fault = '') {
     element('fault').textContent = fault;
-    element('credential').value = '';
     element('forget').hidden = !this.isGiven;
-    if (!element('dialog').open) element('dialog').showModal();
+    // In an open dialog the reader may be typing.
+    if (element('dialog').open) return;
+    element('credential').value = '';
+    element('dialog').showModal();
   }
 
   /** Checks whether the kept credential is still accepted, and shows the result. */
   async check() {
     if (!this.isGiven) return this.#show('Authorize', 'This request had no API key.');
-    const { caller, fault, unchecked } = await this.#callerOf(this.#text);
+    const text = this.#text;
+    const { caller, fault, unchecked } = await this.#callerOf(text);
+    // Meanwhile the reader may have given another one.
+    if (text !== this.#text) return;
     if (caller) this.#show(`Authorized: ${caller.name}`);
     else if (fault) this.#show('Authorize', `The kept credential does not work any more. ${fault}`);
     else if (unchecked) this.#show('Authorized', `The kept credential could not be checked. ${unchecked}`);
