@@ -144,8 +144,6 @@ export function startOf({ folder, start }: Tree): HowToStart {
  * The option with which naive Nest and the gateway are started if their memory is compared. V8's space for young objects is then the same.
  */
 const YOUNG_SPACE = '--max-semi-space-size=16';
-/** The memory of a small container. */
-const SMALL_MIB = 512;
 
 type Contend = (platform: Platform, how: HowToStart, before: Tree | undefined) => Promise<Contender>;
 
@@ -173,8 +171,8 @@ export const contenders = {
   'gateway, in memory': (platform, how) => gateways(platform, IN_MEMORY, { how }),
   'gateway, young 16': (platform, how) =>
     gateways(platform, SHIPPED, { how: { ...how, nodeOptions: YOUNG_SPACE } }),
-  'gateway, 512 MiB': (platform, how) =>
-    gateways(platform, SHIPPED, { how, container: newContainer(SMALL_MIB) }),
+  'gateway, 512 MiB': (platform, how) => gateways(platform, SHIPPED, { how, container: newContainer(512) }),
+  'gateway, 2 GiB': (platform, how) => gateways(platform, SHIPPED, { how, container: newContainer(2_048) }),
   'two gateways': (platform) => gateways(platform, SHIPPED, { count: 2 }),
   /** The duties of the gateway, written by hand, for a comparison. */
   floor: (platform) => floor(platform),
