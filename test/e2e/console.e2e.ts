@@ -432,6 +432,32 @@ describe('G12 jobs', () => {
     await sandbox.reset();
   });
 
+  it('keep showing what was asked for last when an earlier answer arrives after it', async () => {
+    await importOf([person('anna')]);
+    await section('jobs');
+    const show = page.getByRole('button', { name: 'Show failed rows' }).first();
+    await show.waitFor();
+    /** Each read of the jobs, in the order of the requests. */
+    const held: PromiseWithResolvers<void>[] = [];
+    await page.route('**/console/jobs?*', async (route) => {
+      held.push(Promise.withResolvers());
+      await held.at(-1)?.promise;
+      // The test may have ended.
+      await route.continue().catch(() => undefined);
+    });
+    const reads = (count: number) => until('the page has asked', () => held.length >= count);
+    await reads(1);
+    await show.click();
+    await reads(2);
+    held[1]?.resolve();
+    const failed = page.getByRole('region', { name: 'Failed rows' });
+    await failed.waitFor();
+    held[0]?.resolve();
+    await reads(3);
+    expect(await failed.count()).toBe(1);
+    for (const each of held) each.resolve();
+  });
+
   it('show one that has not ended, however many newer ones have', async () => {
     const ends = new Date(Date.now() + 3_600_000).toISOString();
     const terms = { stops: 'writes', until: ends, reason: 'imports wait' };

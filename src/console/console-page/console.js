@@ -23,6 +23,8 @@ let data;
 let section = current();
 let isPaused = false;
 let lastAnswer;
+/** The number of refreshes, and of the one that is shown: an answer to an earlier one is out of date. */
+let [begun, shown] = [0, 0];
 
 function current() {
   const name = location.hash.slice(1);
@@ -37,20 +39,22 @@ async function read(path) {
 }
 
 async function refresh() {
+  const mine = ++begun;
   const asked = section;
   const { path } = sections[asked];
-  try {
-    const [newState, newData] = await Promise.all([read('state'), path ? read(path()) : {}]);
-    if (!newState) throw new Error('no state');
+  const answers = await Promise.all([read('state'), path ? read(path()) : {}]).catch(() => []);
+  if (mine < shown) return;
+  shown = mine;
+  const [newState, newData] = answers;
+  if (newState) {
     [state, lastAnswer] = [newState, newState.at];
     learnServerTime(lastAnswer);
     if (asked === section) data = newData;
-    byId('notice').hidden = true;
-  } catch {
+  } else {
     const since = lastAnswer === undefined ? '' : ` since ${time(lastAnswer)}: below is what it said then`;
     show(byId('notice'), `This replica does not answer${since}.`);
-    byId('notice').hidden = false;
   }
+  byId('notice').hidden = Boolean(newState);
   render();
 }
 
