@@ -16,6 +16,11 @@ const PERMITTING: { readonly [Name in ReadingName]?: readonly KnownReadings[Name
   orderIds: ['purchases', 'later'],
 };
 
+/** Returns the forms of what the gateway sends. The platform is asked with them first, because else nothing shows what it does with them. */
+export function formsInUse(inUse: KnownReadings): KnownReadings {
+  return Object.fromEntries(triedFirst.map((name) => [name, inUse[name] ?? plainReadings[name]]));
+}
+
 /**
  * Compares the findings with the settings and the profile with which the gateway runs. Each difference by which it errs is a remark. `after`
  * has the readings of the new profile.
@@ -32,8 +37,9 @@ export function compareWithUse(
       `Times are in ${found.timestampUnit}, and the gateway reads them in ${unitInUse}: set PLATFORM_PROFILE_FILE to the profile of this run.`,
       true,
     );
+  const forms = formsInUse(inUse);
   for (const name of triedFirst) {
-    const [needed, used] = [found[name], inUse[name] ?? plainReadings[name]];
+    const [needed, used] = [found[name], forms[name]];
     if (needed !== undefined && needed !== used)
       findings.remark(
         `The platform takes calls with \`${name}\` ${needed}, and refuses the gateway's with ${used}: set PLATFORM_PROFILE_FILE to the profile of this run.`,

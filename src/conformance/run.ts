@@ -22,7 +22,7 @@ import { ConformanceModule } from './conformance.module.ts';
 import { Findings } from './findings.ts';
 import { CannotAsk } from './cannot-ask.ts';
 import { Platform } from './platform.ts';
-import { compareWithUse } from './in-use.ts';
+import { compareWithUse, formsInUse } from './in-use.ts';
 import { answerQuestions } from './questions.ts';
 import { readAll } from './reads.ts';
 import { exitCodeOf, jsonReport, textReport } from './report.ts';
@@ -83,7 +83,7 @@ async function ask(argv: string[], log: Log, terminal: Terminal): Promise<number
     logger: new NestLog(log),
     abortOnError: false,
   });
-  upstream.profile.replace(before);
+  upstream.profile.replace({ ...before, readings: { ...before.readings, ...formsInUse(inUse.readings) } });
   const tokens = app.get(TokenManager);
   const platform = new Platform(app.get(UpstreamExchange), tokens, app.get(TokenEndpoint), user);
   const findings = new Findings();

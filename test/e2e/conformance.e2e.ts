@@ -300,6 +300,14 @@ describe('a platform that reads the interface otherwise', () => {
     });
   });
 
+  it('says of the forms that the gateway sends what the platform does with them, whatever an earlier profile has', async () => {
+    const forms = { nonceForm: 'short', tokenScope: 'refused' };
+    writeFileSync(profileFile, JSON.stringify({ version: 1, readings: forms }));
+    const { remarks, differing, code } = await conformance.reported(ofHarbour());
+    expect([remarks, differing, code]).toEqual([[], [], 0]);
+    expect(conformance.profile.readings).toMatchObject({ nonceForm: 'any', tokenScope: 'taken' });
+  });
+
   it.each<[object, object, string[], number]>([
     [{ emptyLists: 'null' }, {}, ['emptyLists'], 2],
     [{ assetList: 'all' }, { assetList: 'virtual' }, ['assetList'], 2],
