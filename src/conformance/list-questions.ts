@@ -1,6 +1,6 @@
 import type { Answers, Filtered } from './answers.ts';
 import type { Answer } from './platform.ts';
-import { countOf, idOf, itemsOf, objectOf, type Row, rowsOf } from './values.ts';
+import { countOf, hasList, idOf, itemsOf, objectOf, type Row, rowsOf } from './values.ts';
 
 /** Compares the numbers that the member center knows with the order module's list of assets. */
 export function assetList({ assets, member }: Answers): 'all' | 'virtual' | undefined {
@@ -55,7 +55,7 @@ export function extendCode({ assets, assetsExtended, assetsOfNothing }: Answers)
   const codesOf = ({ assetExtends }: Row) => itemsOf(assetExtends).map((each) => idOf(each['extendCode']));
   const valueOf = ({ value, answer }: Filtered) => {
     const lacking = rowsOf(assets).filter((asset) => !codesOf(asset).includes(value));
-    if (answer.kind !== 'success' || lacking.length === 0) return undefined;
+    if (!hasList(answer) || lacking.length === 0) return undefined;
     const shown = new Map(rowsOf(answer).map((asset) => [idOf(asset['id']), asset]));
     const kept = lacking.map((asset) => shown.get(idOf(asset['id']))).filter((asset) => asset !== undefined);
     if (kept.length === 0) return 'assets';

@@ -45,3 +45,35 @@ it.each([
   };
   expect(questions.emptyLists?.(answers as unknown as Answers)).toBe(form);
 });
+
+it.each([
+  [[], 'empty'],
+  [null, 'empty'],
+  [undefined, undefined],
+  [{}, undefined],
+  [[{ id: '1' }], undefined],
+])('the assets %j of an unknown enterprise are read as %s', (data, value) => {
+  const answers = { assets: list([{ id: '1' }]), assetsOfNobody: list(data) };
+  expect(questions.unknownEnterprise?.(answers as Answers)).toBe(value);
+});
+
+it.each([
+  [[], 'assets'],
+  [null, 'assets'],
+  [undefined, undefined],
+  [{}, undefined],
+])('a filter that answers %j leaves out %s', (data, value) => {
+  const assets = list([{ id: '1', assetExtends: [{ extendCode: 'site' }] }]);
+  const answers = { assets, assetsOfNothing: { value: 'x', answer: list(data) } };
+  expect(questions.extendCode?.(answers as Answers)).toBe(value);
+});
+
+it.each([
+  [[], 'empty'],
+  [null, 'empty'],
+  [undefined, undefined],
+])('a page beyond the end with the list %j is read as %s', (members, value) => {
+  const page = (items: unknown) => list({ list: items });
+  const member = { firstPage: page([{ globalId: 'm' }]), pageBeyond: page(members) };
+  expect(questions.pagesBeyond?.({ member } as unknown as Answers)).toBe(value);
+});

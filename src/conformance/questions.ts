@@ -15,7 +15,7 @@ import {
   mobiles,
 } from './member-questions.ts';
 import { tokenEnvelope, tokenRefusals, tokenStatus, tokenType } from './token-questions.ts';
-import { countOf, idOf, objectOf, rowsOf } from './values.ts';
+import { countOf, hasList, idOf, objectOf, rowsOf } from './values.ts';
 
 /** Finds the value in the answers. Undefined if no answer shows it, because the platform refused or a list was empty. */
 type Question<Name extends ReadingName> = (answers: Answers) => KnownReadings[Name];
@@ -51,7 +51,8 @@ export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
   pagesBeyond: ({ member }) => {
     if (member?.pageBeyond?.kind !== 'success') return undefined;
     if (hasMembers(member.pageBeyond)) return 'last';
-    return hasMembers(member.firstPage) ? 'empty' : undefined;
+    const isShown = objectOf(member.pageBeyond)['list'] !== undefined;
+    return isShown && hasMembers(member.firstPage) ? 'empty' : undefined;
   },
   timestampUnit: ({ assets, member }) => {
     const rows = [...rowsOf(assets), ...rowsOf(member?.firstPage)];
@@ -69,7 +70,7 @@ export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
     return refusals.some(({ codeIs }) => codeIs === 'number') ? 'number' : 'text';
   },
   unknownEnterprise: ({ assets, assetsOfNobody }) => {
-    if (assetsOfNobody.kind === 'success') return 'empty';
+    if (hasList(assetsOfNobody) && rowsOf(assetsOfNobody).length === 0) return 'empty';
     // If a platform refuses the assets of every enterprise, its answer shows nothing about one that does not exist.
     if (assetsOfNobody.kind !== 'refused' || assets.kind !== 'success') return undefined;
     return assetsOfNobody.code === '13004' ? 'code' : 'other-code';

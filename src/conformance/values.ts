@@ -34,6 +34,11 @@ export function rowsOf(answer: Came | undefined): readonly Row[] {
   return itemsOf(Array.isArray(data) ? data : data['list']);
 }
 
+/** True for a success with a list, which may be null where it is empty. A list that did not come is not an empty one. */
+export function hasList({ kind, data }: Came): boolean {
+  return kind === 'success' && (data === null || Array.isArray(data));
+}
+
 /** Returns an id as it was sent, a text or a number of any size. Undefined if there is none. */
 export function idOf(value: unknown): string | undefined {
   return numberText(value) ?? (isJsonText(value) && value !== '' ? value : undefined);
