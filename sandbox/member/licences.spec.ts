@@ -126,6 +126,16 @@ it('the ids of an employee are numbers where the profile says so, if they are al
 });
 
 describe('listAssetProducts', () => {
+  it('shows a name of everything that was bought, also where the order named none', async () => {
+    const merchandises = [{ merchandiseNum: 'M1', licenseOrderProductList: [{ appKey: 'k' }] }];
+    const part = { products: [{ productUri: 'a.b' }, { productUri: 'c.d', productName: 'C' }], merchandises };
+    const { productInstanceList, children } = await products(await buy('8700000005', 'softkey', part));
+    expect(productInstanceList.map(({ productName }: any) => productName)).toEqual(['Product a.b', 'C']);
+    expect(children).toMatchObject([
+      { merchandiseName: 'Package M1', productInstanceList: [{ productName: 'Product k' }] },
+    ]);
+  });
+
   it('shows the features of an order as extensions, and a package without products of its own', async () => {
     const productFeatures = [{ featureCode: 'f', featureValue: '1' }];
     const inner = { merchandiseNum: 'M2', licenseOrderProductList: [{ appKey: 'k' }] };
