@@ -58,9 +58,9 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
   /** True once the platform has refused the order. An order with an open outcome may still appear. */
   let isRefused = false;
   let givesIds = false;
+  /** Notes a deletion that was carried out. */
   const noteDeletion = (removed: Answer) => {
-    if (removed.kind === 'success' && givesIds)
-      findings.found('orderIds', hasId(removed) ? 'always' : 'purchases');
+    if (isResult(removed) && givesIds) findings.found('orderIds', hasId(removed) ? 'always' : 'purchases');
   };
   const remove = async () => {
     const [only, ...others] = await own();
@@ -94,11 +94,12 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
         noteDeletion(taken);
       } else if (taken.kind === 'success' && isTaken === false) findings.contradicted('packagesInDeletion');
     }
-    if (!(await isGone())) {
-      const removal = { orderType: 'delete_asset', srcLicenseOrderId, assets: [{ assetNos }] };
-      noteDeletion(await place(removal, `${number}-removal`));
-    }
-    return (await isGone()) === true;
+    if ((await isGone()) === true) return true;
+    const removal = { orderType: 'delete_asset', srcLicenseOrderId, assets: [{ assetNos }] };
+    const removed = await place(removal, `${number}-removal`);
+    const isRemoved = (await isGone()) === true;
+    if (isRemoved) noteDeletion(removed);
+    return isRemoved;
   };
   // The order is noted before the call, because the answer may be lost.
   made.push({ what: `the order ${number} of channel ${channelCode}`, remove });
@@ -107,11 +108,15 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
   isRefused = placed.didNothing;
   if (placed.kind !== 'success') return tellRefused(asked, placed);
   givesIds = hasId(placed);
-  if (!givesIds) findings.found('orderIds', 'later');
   if ((await own()).length !== 1) {
     made.pop();
     findings.left.push(`the order ${number} of channel ${channelCode}, which shows on no asset of its own`);
-  }
+  } else if (isResult(placed) && !givesIds) findings.found('orderIds', 'later');
+}
+
+/** True for a success in which the ids of licence orders may be missing: it has a list or nothing. */
+function isResult({ kind, data }: Answer): boolean {
+  return kind === 'success' && Array.isArray(data ?? []);
 }
 
 function hasId(placed: Answer): boolean {

@@ -573,6 +573,15 @@ describe('what was made', () => {
     expect(await live()).toEqual(before);
   });
 
+  it.each<[string, object]>([
+    ['purchase that was not made', { times: 1, action: envelope(null) }],
+    ['deletion that was not done', { skip: 1, action: envelope(null) }],
+    ['purchase whose answer is no list', { times: 1, phase: 'after', action: envelope({}) }],
+  ])('shows nothing of the ids of orders by the answer to a %s', async (_, rule) => {
+    await sandbox.fault({ operation: 'batchOrder', ...rule });
+    expect((await conformance.reported(ofHarbour(...WRITES))).notAsked).toContain('orderIds');
+  });
+
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     'is removed after %s, which npm sends twice, and no profile is written',
     async (signal) => {
