@@ -46,7 +46,12 @@ export function exactNumber(digits: string): object {
   return engine.rawJSON(digits);
 }
 
-/** True if the value is an object with members, and not an array, null or an exact number. */
+/** Returns a value that is written as this text, whatever form the profile gives to other texts. */
+export function exactText(text: string): object {
+  return engine.rawJSON(JSON.stringify(text));
+}
+
+/** True if the value is an object with members, and not an array, null or an exact value. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !engine.isRawJSON(value);
 }

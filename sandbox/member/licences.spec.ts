@@ -125,6 +125,12 @@ it('the ids of an employee are numbers where the profile says so, if they are al
   }
 });
 
+it('the record ids of an employee stay texts where the profile says so, although other ids are numbers', async () => {
+  await test.control('PUT', '/profile', { memberIds: 'text', otherIds: 'number' });
+  const { text } = await test.call('listMembers', { query: { pageNum: '1', pageSize: '1' } });
+  expect(text).toContain('"id":"3001","userId":"4001",');
+});
+
 describe('listAssetProducts', () => {
   it('shows a name of everything that was bought, also where the order named none', async () => {
     const merchandises = [{ merchandiseNum: 'M1', licenseOrderProductList: [{ appKey: 'k' }] }];

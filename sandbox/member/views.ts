@@ -1,6 +1,6 @@
 /** Employees as the member center shows them (sections 2.9 and 2.10). */
 import { type Call, wireTime } from '../call.ts';
-import { exactNumber } from '../json.ts';
+import { exactNumber, exactText } from '../json.ts';
 import type { Employee, Enterprise } from '../state/records.ts';
 
 /** Returns an employee in the form of section 2.9. */
@@ -53,11 +53,11 @@ export function listView(call: Call, enterprise: Enterprise, employee: Employee)
   };
 }
 
-function memberId({ settings }: Call, digits: string): object | string {
-  return settings.profile.memberIds === 'number' ? exactNumber(digits) : digits;
+function memberId({ settings }: Call, digits: string): object {
+  return settings.profile.memberIds === 'number' ? exactNumber(digits) : exactText(digits);
 }
 
-function departmentId(call: Call, employee: Employee): object | string | null {
+function departmentId(call: Call, employee: Employee): object | null {
   return employee.departmentId === null ? null : memberId(call, employee.departmentId);
 }
 
