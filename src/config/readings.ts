@@ -216,7 +216,7 @@ export const readings = {
     question: 'Which enterprises does the member center show to a user?',
     values: ['all', 'own'],
     gateway:
-      'reads as the user that the users file names for the enterprise, and searches for an order as its user',
+      'reads as the user that the users file names for the enterprise, and searches for an order as its user; with `own`, an empty list of members is an error',
     asked: 'never',
   },
   extendCode: {

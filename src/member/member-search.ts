@@ -171,6 +171,7 @@ export class MemberSearch {
   ): Promise<MemberPageDto> {
     const ask = this.#cached(call, enterpriseGlobalId, filter);
     const { items, total } = await this.list.page(ask, { page, pageSize });
+    this.#assertShown(items.length === 0 && (page === 1 || total === 0), filter);
     return { items, page, pageSize, total, totalPages: total === null ? null : Math.ceil(total / pageSize) };
   }
 
@@ -194,16 +195,27 @@ export class MemberSearch {
     filter: MemberFilter,
   ): AsyncGenerator<MemberDto> {
     let nameless = 0;
+    let isEmpty = true;
     for await (const part of this.allMembers(call, enterpriseGlobalId, filter)) {
       nameless += part.nameless;
+      isEmpty &&= part.items.length === 0;
       for (const { hidden: _, unreadable: __, isMobilePart: ___, ...member } of part.items) yield member;
     }
+    this.#assertShown(isEmpty, filter);
     if (nameless > 0) throw listViolation('Members came without an id, so the file does not have them.');
   }
 
   /** Returns the present number of members of the enterprise. */
-  count(call: CallContext, enterpriseGlobalId: string): Promise<number> {
-    return this.list.count(this.#uncached(call, enterpriseGlobalId, {}));
+  async count(call: CallContext, enterpriseGlobalId: string): Promise<number> {
+    const count = await this.list.count(this.#uncached(call, enterpriseGlobalId, {}));
+    this.#assertShown(count === 0);
+    return count;
+  }
+
+  /** Throws if a list of all members is empty because the acting user does not see the enterprise. */
+  #assertShown(isEmpty: boolean, { departmentId, keyword }: MemberFilter = {}): void {
+    if (isEmpty && departmentId === undefined && keyword === undefined && this.limit.showsOwnOnly)
+      throw listViolation('The platform does not show the members of this enterprise to the acting user.');
   }
 
   #uncached(call: CallContext, enterpriseGlobalId: string, filter: MemberFilter): AskPage<ListedMember> {

@@ -87,6 +87,11 @@ export class PageLimit {
     return this.readings.of('mobiles');
   }
 
+  /** True if the platform is known to show a user the members of the own enterprise only. Its list has at least the user. */
+  get showsOwnOnly(): boolean {
+    return this.readings.of('usersSee') === 'own';
+  }
+
   /** Resolves to true if the platform is known to list deleted employees too. */
   async listsDeleted(): Promise<boolean> {
     if (this.#sawDeleted || this.readings.of('deletedMembers') === 'listed') return true;

@@ -606,6 +606,23 @@ it('products of an asset are nothing where null came for them, and no answer whe
   expect(await gateway.get(path)).toMatchObject({ status: 502, body: VIOLATION });
 });
 
+it('members whom the acting user does not see are not told as none, where a user sees the own enterprise only', async () => {
+  await sandbox.control('PUT', '/profile', { usersSee: 'own' });
+  await know({ usersSee: 'own' });
+  const meridian = '/v1/enterprises/ent-meridian';
+  for (const path of [`${meridian}/members`, `${meridian}/members?page=2`, `${meridian}/members/export`])
+    expect(await gateway.get(path)).toMatchObject({ status: 502, body: ofList('listMembers') });
+  const asMeridian = { headers: { 'x-acting-user': 'meridian' } };
+  expect((await gateway.get(`${meridian}/members?keyword=nobody`, asMeridian)).body['total']).toBe(0);
+  expect((await gateway.get(`${meridian}/members?page=2`, asMeridian)).body['total']).toBe(3);
+  const { body } = await gateway.get(`${HARBOUR}/overview`, asMeridian);
+  expect([body['members'], body['unreachable']]).toEqual([
+    null,
+    expect.arrayContaining([{ section: 'members', code: VIOLATION.code }]),
+  ]);
+  await know({});
+});
+
 describe('what `extendCode` leaves out', () => {
   const path = `${HARBOUR}/assets?extendCode=site`;
   const ids = async () =>
