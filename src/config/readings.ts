@@ -222,7 +222,8 @@ export const readings = {
   extendCode: {
     question: 'What does `extendCode` leave out of the list of assets?',
     values: ['assets', 'properties', 'nothing'],
-    gateway: 'leaves out assets without the property if the platform does not',
+    gateway:
+      'leaves out assets without the property if the platform is known not to, or if others in the list have it',
     asked: 'reads',
   },
   orderIds: {

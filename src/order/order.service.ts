@@ -12,7 +12,7 @@ import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { type NumberedAsset, type NumberedAssets, toNumberedAssets } from '../upstream/wire/member.ts';
 import { nothing } from '../upstream/wire/reader.ts';
-import { filterable, notWhole, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
+import { filterable, isWholeFor, notWhole, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
 import { licenseTypes } from '../upstream/wire/words.ts';
 import { pageOf } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -133,14 +133,16 @@ export class OrderService {
     const list = await this.cache
       .read(source, call)
       .catch(async (error): Promise<CameAssets> => ({ items: await none(error), came: true, lacking: [] }));
-    // The platform is known to list assets without the property too.
-    const isUnfiltered = ['properties', 'nothing'].includes(this.readings.of('extendCode') ?? '');
+    const hasCode = ({ extensions }: AssetDto) => extensions.some(({ code }) => code === extendCode);
+    const known = this.readings.of('extendCode');
+    // The platform lists assets without the property too. A list that shows the property of some assets tells it by the others.
+    const isUnfiltered = known
+      ? known !== 'assets'
+      : isWholeFor(list, ['assetExtends']) && list.items.some(hasCode);
     const sought = isUnfiltered ? extendCode : undefined;
     const assets = filterable('listAssets', list, FILTERS, { ...filters, extendCode: sought });
-    const hasCode = ({ extensions }: AssetDto) =>
-      sought === undefined || extensions.some(({ code }) => code === sought);
     return pageOf(
-      assets.filter((asset) => hasCode(asset) && isWanted(asset, wanted)),
+      assets.filter((asset) => (sought === undefined || hasCode(asset)) && isWanted(asset, wanted)),
       wanted,
     );
   }

@@ -628,12 +628,17 @@ describe('what `extendCode` leaves out', () => {
   const ids = async () =>
     ((await gateway.get(path)).body['items'] as { assetId: string }[]).map(({ assetId }) => assetId);
 
-  it.each(['properties', 'nothing'])(
-    'is assets for callers where the platform leaves out %s',
-    async (extendCode) => {
+  it.each([
+    ['properties', { extendCode: 'properties' }],
+    ['nothing', { extendCode: 'nothing' }],
+    ['properties', {}],
+    ['nothing', {}],
+  ])(
+    'is assets for callers where the platform leaves out %s, and its profile has %j',
+    async (extendCode, known) => {
       const expected = await ids();
       await sandbox.control('PUT', '/profile', { extendCode });
-      await know({ extendCode });
+      await know(known);
       expect(await ids()).toEqual(expected);
       await know({});
     },
