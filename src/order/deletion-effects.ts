@@ -187,7 +187,12 @@ export class DeletionEffects {
       showLent(shown, item, enterpriseGlobalId, { all, searchedAssets, unseen, locks });
     }
     const missing = parts.flatMap(({ num }) => (byNum.has(num) ? [] : [num]));
-    showUnreadable(shown, item, others ? missing : [...missing, null]);
+    // Only the member center may list some of the customer's assets. Null stands for those that cannot be read.
+    const read = () => this.orders.numberedAssets(call, enterpriseGlobalId, true);
+    const numbered = others && (deletesFromAll(item) ? await ifShown(read, isThrown) : []);
+    const listed = new Set(all.map(({ assetId }) => assetId));
+    const unlisted = numbered?.filter(({ assetId }) => !listed.has(assetId)).map(({ assetNum }) => assetNum);
+    showUnreadable(shown, item, [...missing, ...(unlisted ?? [null])]);
     return true;
   }
 }

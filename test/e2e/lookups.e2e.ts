@@ -463,6 +463,23 @@ describe('the dry run of a deletion', () => {
     expect(await assetNums()).toEqual([]);
   });
 
+  it('K43 with `allOrders` names the locks too that only the member center lists, or that it cannot', async () => {
+    await sandbox.control('PUT', '/profile', { assetList: 'virtual' });
+    const item = {
+      ...{ orderType: 'delete_product', licenseType: 'normal_recover_usbkey', allOrders: true, customer },
+      assets: [{ assetNums: ['8000001003'], products: [{ productUri: 'draft.pro' }] }],
+    };
+    const open = { ...NONE, kind: 'product-removed', readable: false };
+    const locks = ['1003', '1004', '1005', '1006', '1008', '1011'];
+    const { effects } = (await preview(item)).body;
+    expect(effects).toEqual(
+      expect.arrayContaining(locks.map((suffix) => ({ ...open, assetNum: `800000${suffix}` }))),
+    );
+    expect(effects).not.toContainEqual(open);
+    await sandbox.fault({ operation: 'listAssetNums', action: { code: '60017' } });
+    expect((await preview(item)).body['effects']).toContainEqual(open);
+  });
+
   it('K43 with `allOrders` names them also where it names no asset of the list, and says where it cannot', async () => {
     const item = {
       orderType: 'delete_product',
