@@ -55,7 +55,7 @@ function effectsOn({ of, content: { instances, isWhole, isLentLock }, meanings }
   const { asset, products, gone } = lossOf(instances, meanings, isLentLock);
   const lost = [...products].filter(([, isCertain]) => isWhole || isCertain);
   return [
-    ...(isWhole && asset !== false ? [effectOf('asset-removed', { ...of, readable: asset === true })] : []),
+    ...(asset === false ? [] : [effectOf('asset-removed', { ...of, readable: isWhole && asset === true })]),
     ...lost.map(([productUri, readable]) => ({
       ...effectOf('product-removed', { ...of, productUri, readable }),
       ...(readable && isWhole && { instances: keptOf(gone, productUri) }),

@@ -505,6 +505,25 @@ describe('the dry run of a deletion', () => {
     expect(unread.body['effects']).toEqual([{ ...hidden, assetNum: '8000009999' }, hidden]);
   });
 
+  it('says that the asset may go where its only product goes, and a list of it did not come', async () => {
+    await sandbox.control('PUT', '/profile', { emptyLists: 'null' });
+    const item = {
+      ...{
+        orderType: 'delete_product',
+        licenseType: 'cloud_account',
+        srcLicenseOrderId: 'lic-1009',
+        customer,
+      },
+      assets: [{ assetNums: ['8000001009'], products: [{ productUri: 'draft.pro' }] }],
+    };
+    const asset = { ...NONE, assetId: 'ast-1009', assetNum: '8000001009' };
+    expect((await preview(item)).body['effects']).toEqual([
+      { ...asset, kind: 'asset-removed', readable: false },
+      { ...asset, kind: 'product-removed', productUri: 'draft.pro' },
+      { ...asset, kind: 'product-removed', readable: false },
+    ]);
+  });
+
   it('is not readable where the platform cannot be asked, or no enterprise is named', async () => {
     const deletion = {
       orderType: 'delete_asset',
