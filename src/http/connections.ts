@@ -3,13 +3,17 @@ import { Injectable } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
 import { edge } from '../shared/edge.ts';
 
-/** The most requests that an unknown client may have on one connection. Node may read 2,000 at once. */
+/**
+ * The most requests that a client may have on one connection: an unknown one, and a known caller. Node may read 2,000 at once, and keeps each
+ * of them until its response is sent, which may be after a stream without an end.
+ */
 const MAX_PIPELINED = 16;
+const MAX_PIPELINED_OF_CALLER = 100;
 
 /**
  * All open connections. At their limit, each new connection closes an old one, so that new clients are always served. Connections on which
  * no known caller has sent a request are closed first, then idle connections of callers; of each kind the one that has been idle for
- * longest. A connection on which a known caller waits for its response is never closed.
+ * longest. A connection on which a known caller waits for its response is never closed for a new one.
  */
 @Injectable()
 export class Connections {
@@ -73,7 +77,7 @@ export class Connections {
   busy(socket: Socket): (() => void) | undefined {
     const before = this.#underWay.get(socket);
     if (before === undefined) return socket.destroyed ? undefined : () => undefined;
-    if (before >= MAX_PIPELINED && !this.#known.has(socket)) {
+    if (before >= (this.#known.has(socket) ? MAX_PIPELINED_OF_CALLER : MAX_PIPELINED)) {
       this.#close(socket);
       return undefined;
     }

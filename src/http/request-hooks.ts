@@ -78,8 +78,8 @@ export class RequestHooks {
 
   /** Begins the stages of the request. It refuses a request that is not valid HTTP, or that follows the last response of its connection. */
   #arrived(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const left = givenUp.has(request.raw.socket) ? undefined : this.connections.busy(request.raw.socket);
-    if (!left) return void reply.hijack();
+    const left = this.connections.busy(request.raw.socket);
+    if (!left || givenUp.has(request.raw.socket)) return void reply.hijack();
     request.stages = beginStages(request);
     const { requestId, atEnd } = request.stages.arrived;
     void reply.header('x-request-id', requestId);

@@ -1,6 +1,9 @@
-import { describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { order, read } from '../support/expected.ts';
 import { converse } from '../support/raw-client.ts';
+import { whenClosed } from '../support/socket.ts';
 import { useStack } from '../support/stack.ts';
 
 /** Bytes that proxies in between may read differently (docs/faults.md, row S12). */
@@ -199,5 +202,31 @@ describe('K24 an order with garbage behind it', () => {
     // A later one, on a connection of its own, has finished: the first would have finished too.
     await gateway.post(order.path, { ...order.body, channelOrderId: 'SO-raw-4' });
     expect((await sandbox.commits()).map(({ channelOrderId }) => channelOrderId)).toEqual(['SO-raw-4']);
+  });
+});
+
+describe('requests behind a stream of events, on the same connection', () => {
+  let opened: Socket | undefined;
+  afterEach(() => {
+    opened?.destroy();
+  });
+
+  /** Opens a stream, and sends these bytes once it is open. */
+  async function behindStream(bytes: () => string): Promise<Socket> {
+    const { hostname, port } = new URL(gateway.url);
+    const socket = (opened = connect(Number(port), hostname).on('error', () => undefined));
+    socket.write(get('GET /v1/events/stream HTTP/1.1'));
+    await once(socket, 'data');
+    socket.write(bytes());
+    return socket;
+  }
+
+  it.each([
+    ['one that is refused', () => get('GET /v1/jobs HTTP/1.1', 'Host: a\r\nHost: b\r\n')],
+    ['one of the caller', smuggled],
+  ])('S11 and behind %s, are not kept without end: the connection is closed', async (_, first) => {
+    const socket = await behindStream(() => first() + 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1_000));
+    await whenClosed(socket);
+    expect((await gateway.get(read.path)).status).toBe(200);
   });
 });
