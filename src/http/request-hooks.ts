@@ -14,6 +14,7 @@ import {
   hasBody,
   cutShort,
   givenUp,
+  inTurn,
   limitConnections,
   MAX_URL,
   malformedRequest,
@@ -76,7 +77,10 @@ export class RequestHooks {
     namePublicPath(fastify, publicPath);
   }
 
-  /** Begins the stages of the request. It refuses a request that is not valid HTTP, or that follows the last response of its connection. */
+  /**
+   * Begins the stages of the request. It refuses a request that is not valid HTTP, or that follows the last response of its connection. Any other
+   * goes on once the responses before it are sent: finished responses that wait for one another would fill the memory.
+   */
   #arrived(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const left = this.connections.busy(request.raw.socket);
     if (!left || givenUp.has(request.raw.socket)) return void reply.hijack();
@@ -95,7 +99,7 @@ export class RequestHooks {
     reply.raw.once('close', ended);
     const problem = malformedRequest(request);
     if (problem) return sendProblem(problem, request, reply.header('connection', 'close'));
-    if (request.originalUrl.length <= MAX_URL) return done();
+    if (request.originalUrl.length <= MAX_URL) return inTurn(reply.raw, done);
     sendProblem(new ProblemException('uri-too-long'), request, reply);
   }
 

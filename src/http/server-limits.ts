@@ -170,6 +170,21 @@ export function firstResponse(socket: Socket): ServerResponse | undefined {
   return underWay.get(socket)?.find(({ closed }) => !closed);
 }
 
+/**
+ * Calls `next` once the responses before this one on its connection are sent, or at once if there are none. If the connection ends with one
+ * of them, `next` is not called: the caller would not get the response.
+ */
+export function inTurn(response: ServerResponse, next: () => void): void {
+  const { socket } = response.req;
+  const all = underWay.get(socket) ?? [];
+  const before = all[all.indexOf(response) - 1];
+  if (!before || before.closed) return next();
+  const sent = edge('request in its turn', () => {
+    if (socket.writable) next();
+  });
+  before.once('close', sent);
+}
+
 /** The headers that the gateway uses and of which Node keeps the first value, without a word about others. By the lengths of their names. */
 const SINGLE: readonly (string | undefined)[] = Object.assign([], {
   4: 'host',

@@ -221,6 +221,13 @@ describe('requests behind a stream of events, on the same connection', () => {
     return socket;
   }
 
+  it('S11 do not begin while it is open, so that their responses do not fill the memory', async () => {
+    await behindStream(() => smuggled().repeat(20));
+    // Those before it would have been sent to the platform, too.
+    expect((await gateway.get(read.path)).status).toBe(200);
+    expect(await sandbox.calls()).toHaveLength(1);
+  });
+
   it.each([
     ['one that is refused', () => get('GET /v1/jobs HTTP/1.1', 'Host: a\r\nHost: b\r\n')],
     ['one of the caller', smuggled],
