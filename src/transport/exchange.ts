@@ -5,6 +5,8 @@ import { edge } from '../shared/edge.ts';
 
 declare module 'axios' {
   interface AxiosRequestConfig {
+    /** The name of the caller. Callers take turns where calls wait for a connection. */
+    caller?: string;
     /** Ends the exchange when its caller has hung up. It differs from axios' `signal`, which causes other errors. */
     abandon?: AbortSignal;
     /**

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher, errors } from 'undici';
-import { PassingSet } from '../kit/passing-set/passing-set.ts';
+import { FairQueue } from '../kit/fair-queue/fair-queue.ts';
 import type { Exchange } from './exchange.ts';
 import { edge } from '../shared/edge.ts';
 
@@ -11,7 +11,7 @@ const MAX_LATE = 256;
 const COMPLETE = new errors.InformationalError('the response is complete');
 
 interface Limits {
-  /** The number of exchanges whose callers wait. More exchanges queue, each until its own deadline. */
+  /** The number of exchanges whose callers wait. More exchanges queue, each until its own deadline, and callers take turns. */
   readonly connections: number;
   readonly connect: buildConnector.connector;
   readonly maxHeaderSize: number;
@@ -24,7 +24,7 @@ interface Limits {
  */
 export class OwnConnections {
   readonly #target: buildConnector.Options;
-  readonly #queue = new PassingSet<() => void>();
+  readonly #queue = new FairQueue<() => void>();
   readonly #late = new Set<Exchange>();
   #open = 0;
   #closed: (() => void) | undefined;
@@ -41,7 +41,7 @@ export class OwnConnections {
     if (this.#closed) return exchange.unconnected(new Error('no more connections'));
     const open = () => this.#begin(request, exchange);
     if (this.#open < this.limits.connections) return open();
-    const leave = this.#queue.add(() => {
+    const leave = this.#queue.add(exchange.config.caller ?? '', () => {
       leave();
       open();
     });
@@ -99,7 +99,7 @@ export class OwnConnections {
 
   #leave(): void {
     this.#open--;
-    const [next] = this.#queue;
+    const next = this.#queue.next();
     if (next) next();
     else if (this.#open === 0) this.#closed?.();
   }

@@ -13,6 +13,7 @@ import { type Certificates, secureContextOf } from '../config/certificate-files.
 import type { FollowedCertificates } from '../config/followed-certificates.ts';
 import type { TlsServer } from '../observability/metric-tables.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { FairQueue } from '../kit/fair-queue/fair-queue.ts';
 import { PassingSet } from '../kit/passing-set/passing-set.ts';
 import { Exchange, ResponseBudget } from './exchange.ts';
 import { CONNECTION_LIFE_MS, openConnector } from './open-connector.ts';
@@ -63,7 +64,7 @@ export class UpstreamPools implements OnApplicationShutdown {
   readonly tokens: Agent;
   readonly exchanges = new PassingSet<Exchange>();
   readonly #orders: OwnConnections;
-  readonly #shared: ReadonlyMap<GroupName, Pool>;
+  readonly #shared: ReadonlyMap<GroupName, SharedConnections>;
 
   constructor(config: UpstreamConfig, metrics: Metrics) {
     const { baseUrl, connectTimeoutMs, certificates } = config;
@@ -79,7 +80,7 @@ export class UpstreamPools implements OnApplicationShutdown {
     this.#shared = new Map(
       Object.entries(shared).map(([name, limit]) => [
         name as GroupName,
-        new Pool(baseUrl.origin, { ...options, connect, connections: limit }),
+        new SharedConnections(new Pool(baseUrl.origin, { ...options, connect, connections: limit }), limit),
       ]),
     );
     this.tokens = new Agent({
@@ -99,12 +100,45 @@ export class UpstreamPools implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([...this.#shared.values(), this.tokens, this.#orders].map((each) => each.close()));
+    await Promise.all([...this.#pools, this.tokens, this.#orders].map((each) => each.close()));
   }
 
   async destroy(): Promise<void> {
     this.endExchanges();
-    await Promise.all([...this.#shared.values(), this.tokens].map((each) => each.destroy()));
+    await Promise.all([...this.#pools, this.tokens].map((each) => each.destroy()));
+  }
+
+  get #pools(): Pool[] {
+    return Array.from(this.#shared.values(), ({ pool }) => pool);
+  }
+}
+
+/** Callers take turns for these connections while all of them are in use. The pool's own queue would be that of the caller with the most calls. */
+class SharedConnections implements Route {
+  readonly #queue = new FairQueue<() => void>();
+  #used = 0;
+
+  constructor(
+    readonly pool: Pool,
+    private readonly max: number,
+  ) {}
+
+  dispatch(request: Dispatcher.DispatchOptions, exchange: Exchange): void {
+    if (this.#used < this.max) return this.#begin(request, exchange);
+    const leave = this.#queue.add(exchange.config.caller ?? '', () => {
+      leave();
+      this.#begin(request, exchange);
+    });
+    exchange.onResult = leave;
+  }
+
+  #begin(request: Dispatcher.DispatchOptions, exchange: Exchange): void {
+    this.#used++;
+    exchange.onResult = () => {
+      this.#used--;
+      this.#queue.next()?.();
+    };
+    this.pool.dispatch(request, exchange);
   }
 }
 

@@ -69,7 +69,7 @@ export interface Sending {
   readonly deadline: number;
   /** The signal that is aborted when no caller waits for the response any more. */
   readonly abandon: AbortSignal | undefined;
-  readonly context: Pick<CallContext, 'requestId' | 'trace'>;
+  readonly context: Pick<CallContext, 'requestId' | 'trace'> & Partial<Pick<CallContext, 'caller'>>;
 }
 
 /** The result of an attempt. `sent` is false only when provably no byte of it left the process. */
@@ -152,6 +152,7 @@ export class UpstreamExchange {
       data: body,
       timeout: Math.max(1, deadline - performance.now()),
       group: operation.group,
+      caller: context.caller?.name,
       abandon,
       confirm: sendOnce && (() => sendOnce.confirm()),
     });

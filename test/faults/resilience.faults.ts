@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { connections } from '../../src/transport/upstream-pools.ts';
 import { caseOf, metric } from '../support/expected.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
@@ -14,7 +16,10 @@ import { TestSandbox } from '../support/sandbox.ts';
  */
 
 const sandbox = new TestSandbox();
-const gateway = new TestGateway();
+const all = ['*'];
+const gateway = new TestGateway([
+  { name: 'neighbour', scopes: ['orders:read'], enterprises: all, channels: all, users: all },
+]);
 let proxy: FaultProxy;
 
 const read = caseOf('listAssets');
@@ -316,6 +321,24 @@ describe('a group of operations that stalls', () => {
     expect(performance.now() - started).toBeLessThan(50_000);
     expect(await sandbox.journal('listAssets')).toHaveLength(1);
     expect(await sandbox.journal('batchOrder')).toHaveLength(1);
+  });
+
+  it('S11 serves a caller in its turn while another has far more calls than the group has connections', async () => {
+    const requestId = randomUUID();
+    await sandbox.fault({
+      ...{ operation: read.upstream, times: connections.orderReads },
+      ...{ phase: 'before', action: { delayMs: 3_000 } },
+    });
+    const flood = Array.from({ length: 640 }, () => send(gateway, read));
+    const inFlight = () => metric(gateway, 'gateway_requests_in_flight');
+    await until('all requests have arrived', async () => (await inFlight()) === flood.length);
+    const key = gateway.keys['neighbour'] as string;
+    const { status } = await gateway.get(read.path, { key, headers: { 'x-request-id': requestId } });
+    expect(status).toBe(200);
+    await Promise.all(flood);
+    const calls = await sandbox.journal(read.upstream);
+    const place = calls.findIndex(({ headers }) => headers['x-request-id'] === requestId);
+    expect(place).toBeLessThan(2 * connections.orderReads);
   });
 
   it('U30 does not affect the others, also with more calls than it has connections', async () => {
