@@ -43,10 +43,11 @@ it('every operation is in the group of its module and effect, and orders are by 
 });
 
 describe('what counts against upstream', () => {
-  const cases: [string, Classified, 'open' | 'closed'][] = [
+  const cases: [string, Classified & { sent?: boolean }, 'open' | 'closed'][] = [
     ['no connection', { kind: 'unreachable', details: {} }, 'open'],
     ['a connection that takes too long', { kind: 'connect-timeout', details: {} }, 'open'],
     ['no response in time', { kind: 'timeout', details: {} }, 'open'],
+    ['no connection in time', { kind: 'timeout', sent: false, details: {} }, 'closed'],
     ['a lost connection', { kind: 'lost', details: {} }, 'open'],
     ['HTTP 500', { kind: 'unavailable', details: { status: 500 } }, 'open'],
     ['HTTP 503', { kind: 'unavailable', details: { status: 503 } }, 'open'],

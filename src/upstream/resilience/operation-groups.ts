@@ -36,6 +36,9 @@ export interface FailuresInARow {
   readonly last: number;
 }
 
+/** The result of an attempt. `sent` is false if no byte of it left the process. */
+type Attempted = Classified & { readonly sent?: boolean };
+
 /** A group of operations that stall and fail together, with its own connections, breaker, retries and queue. Each operation has a gate. */
 export class OperationGroup {
   readonly #breaker: Breaker;
@@ -91,7 +94,7 @@ export class OperationGroup {
   }
 
   /** Ends an attempt, which took `ms`. There is no result if nothing was sent because there was no token. */
-  leave(pass: Pass, operation: UpstreamOperation, result: Classified | undefined, ms = 0): void {
+  leave(pass: Pass, operation: UpstreamOperation, result: Attempted | undefined, ms = 0): void {
     this.#calls--;
     const failed = result && isFailureOfUpstream(result);
     this.#breaker.leave(pass, failed);
@@ -179,8 +182,10 @@ export class OperationGroups {
 }
 
 /** False if a result shows a fault of the request or a limit. Undefined if it shows nothing about the platform. */
-function isFailureOfUpstream(result: Classified): boolean | undefined {
+function isFailureOfUpstream(result: Attempted): boolean | undefined {
   if (result.kind === 'success') return false;
+  // The call has waited for a connection in vain. The calls that had the connections show whether the platform fails.
+  if (result.kind === 'timeout' && result.sent === false) return undefined;
   const { status = 0, code } = result.details;
   switch (result.kind) {
     case 'abandoned':
