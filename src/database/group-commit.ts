@@ -7,6 +7,7 @@ import type { Trust } from './trust.ts';
 /** The most reconnects for one transaction: a connection that ended while it was idle is noticed only when it is used. */
 const MAX_RECONNECTS = 2;
 const WITHIN_MS = 5_000;
+const BLOCKED_MS = 50;
 
 interface Waiting {
   readonly key: string;
@@ -14,8 +15,11 @@ interface Waiting {
   readonly input: unknown;
   readonly resolve: (result: unknown) => void;
   readonly reject: (fault: unknown) => void;
-  readonly timer: NodeJS.Timeout;
-  readonly giveUpAt: number;
+  readonly withinMs: number;
+  /** The last time (performance.now) to which a blocked process puts off `giveUpAt`. */
+  readonly lastAt: number;
+  giveUpAt: number;
+  timer?: NodeJS.Timeout;
   state: 'queued' | 'sent' | 'over';
 }
 
@@ -46,13 +50,12 @@ export class GroupCommit {
       input,
       resolve: (result) => resolve(result as Output),
       reject,
-      timer: setTimeout(
-        edge('database step', () => this.#expire(waiting)),
-        withinMs,
-      ),
-      giveUpAt: performance.now() + withinMs,
+      withinMs,
+      lastAt: performance.now() + WITHIN_MS,
+      giveUpAt: 0,
       state: 'queued',
     };
+    this.#startTimer(waiting);
     const queue = this.#queues.get(step);
     if (queue) queue.push(waiting);
     else this.#queues.set(step, [waiting]);
@@ -178,7 +181,19 @@ export class GroupCommit {
     return decision.results?.(written) ?? group.map(() => undefined);
   }
 
+  #startTimer(waiting: Waiting): void {
+    const { withinMs } = waiting;
+    waiting.giveUpAt = performance.now() + withinMs;
+    waiting.timer = setTimeout(
+      edge('database step', () => this.#expire(waiting)),
+      withinMs,
+    );
+  }
+
   #expire(waiting: Waiting): void {
+    const now = performance.now();
+    // A late timer shows that the process was blocked, such as by a burst of requests. It has not read yet what the database has answered.
+    if (now - waiting.giveUpAt > BLOCKED_MS && now < waiting.lastAt) return this.#startTimer(waiting);
     const fault =
       waiting.state === 'queued'
         ? new DatabaseFault('away', 'the database had no time for it')

@@ -110,6 +110,13 @@ describe.each<EngineName>(['memory', ...engines])('the contract of the database:
     expect([counts.get('begun')?.length, counts.get('exhausted')?.length]).toEqual([BUDGET, 15]);
   });
 
+  it('The time that a step may take does not count while the process is blocked', async () => {
+    const quick: typeof begin = { ...begin, withinMs: 500 };
+    const begun = database.step(quick, order());
+    for (const end = performance.now() + 800; performance.now() < end;);
+    expect(await begun).toBe('begun');
+  });
+
   it('No order begins after a step has answered that stops them', async () => {
     const flooding = new AbortController();
     const flood = Array.from({ length: 50 }, async () => {
