@@ -11,6 +11,7 @@ const BLOCKED_MS = 50;
 
 interface Waiting {
   readonly key: string;
+  readonly of: string;
   readonly bytes: number;
   readonly input: unknown;
   readonly resolve: (result: unknown) => void;
@@ -46,6 +47,7 @@ export class GroupCommit {
     const withinMs = step.withinMs ?? WITHIN_MS;
     const waiting: Waiting = {
       key: step.key?.(input) ?? '',
+      of: step.of?.(input) ?? '',
       bytes: step.bytes?.(input) ?? 0,
       input,
       resolve: (result) => resolve(result as Output),
@@ -84,8 +86,7 @@ export class GroupCommit {
     const group: Waiting[] = [];
     const left: Waiting[] = [];
     let bytes = 0;
-    for (const waiting of queue) {
-      if (waiting.state === 'over') continue;
+    for (const waiting of inTurns(queue.filter(({ state }) => state !== 'over'))) {
       const isFull =
         group.length >= MAX_GROUP || (group.length > 0 && bytes + waiting.bytes > MAX_GROUP_BYTES);
       if (isFull || keys.has(waiting.key)) left.push(waiting);
@@ -207,4 +208,15 @@ export class GroupCommit {
     clearTimeout(waiting.timer);
     tell();
   }
+}
+
+/** Returns the inputs in turns: the first of each owner, then the second of each, and so on. */
+function inTurns(queue: readonly Waiting[]): readonly Waiting[] {
+  const turns = new Map<string, number>();
+  const placed = queue.map((waiting) => {
+    const turn = turns.get(waiting.of) ?? 0;
+    turns.set(waiting.of, turn + 1);
+    return { waiting, turn };
+  });
+  return placed.sort((one, other) => one.turn - other.turn).map(({ waiting }) => waiting);
 }

@@ -21,6 +21,8 @@ export interface Step<Input, Output> {
   readonly name: string;
   /** Names the record that the input changes. Two inputs with one key are never in one transaction. If absent, all inputs have one key. */
   readonly key?: (input: Input) => string;
+  /** Returns whose input it is. The inputs of one owner do not hold up those of another. Absent: all are of one. */
+  readonly of?: (input: Input) => string;
   /**
    * Estimates the bytes that the input writes. One transaction has {@link MAX_GROUP_BYTES} at most, so large inputs of one caller delay no
    * other callers.

@@ -45,6 +45,7 @@ const INSERT = sql`
 export const beginWrites: Step<NewRow, BeginResult> = {
   name: 'begin writes',
   key: ({ name }) => name,
+  of: ({ details: { caller } }) => caller,
   bytes: bytesOf,
   guarded: true,
   repeatable: true,

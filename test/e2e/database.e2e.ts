@@ -199,6 +199,18 @@ describe.each<EngineName>(['memory', ...engines])('the contract of the database:
     expect(await run(counting(0), ['same', 'same', 'other'])).toEqual([2, 1]);
   });
 
+  it('The inputs of one owner do not hold up that of another', async () => {
+    const fair: typeof begin = { ...begin, of: ({ caller }) => caller };
+    const ended: string[] = [];
+    const callers = [...Array.from({ length: 600 }, () => 'busy'), 'other'];
+    const begun = callers.map(async (caller) => {
+      await database.step(fair, order(caller));
+      ended.push(caller);
+    });
+    await Promise.all(begun);
+    expect(ended.indexOf('other')).toBeLessThan(400);
+  });
+
   it('Waiters wake when a step has moved something, and by themselves', async () => {
     const one = order();
     await database.step(begin, one);
