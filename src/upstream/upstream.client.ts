@@ -142,7 +142,7 @@ export class UpstreamClient {
   async #attempt(attempt: Attempt, principal: Principal) {
     const { operation, group, context, user } = attempt;
     assertAwaited(attempt);
-    const pass = group.enter(operation);
+    const pass = group.enter(operation, context.caller.name);
     const started = performance.now();
     let result: Result | undefined;
     try {
@@ -157,7 +157,7 @@ export class UpstreamClient {
       return { result, token, userToken };
     } finally {
       const ms = performance.now() - started;
-      group.leave(pass, operation, result, ms);
+      group.leave(pass, operation, result, ms, context.caller.name);
       context.progress.upstreamMs += ms;
     }
   }

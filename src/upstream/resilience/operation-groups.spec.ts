@@ -170,14 +170,24 @@ describe('the gate of an operation', () => {
 });
 
 describe('the queue of a group', () => {
-  it('ends 3,000 calls behind its connections, and moves on when one leaves', async () => {
+  it('ends for one caller 3,000 calls behind the connections, and moves on when one leaves', async () => {
     const passes = Array.from({ length: connections.memberReads + 3_000 }, () => group.enter(listMembers));
     expect(refusalOf(() => group.enter(listMembers))).toMatchObject({ kind: 'circuit-open', sent: false });
+    expect(() => group.enter(listMembers, 'another')).not.toThrow();
     expect(() => groups.get(addMembers).enter(addMembers)).not.toThrow();
     group.leave(passes[0] as Pass, listMembers, undefined);
     expect(() => group.enter(listMembers)).not.toThrow();
     expect(await metrics.registry.metrics()).toContain(
       'gateway_upstream_refused_total{group="memberReads",reason="bulkhead"} 1',
     );
+  });
+
+  it('ends for all callers together when two of them have filled it', () => {
+    const most = connections.memberReads + 3_000;
+    for (const caller of ['one', 'other'])
+      for (let each = 0; each < most; each++) group.enter(listMembers, caller);
+    expect(refusalOf(() => group.enter(listMembers, 'third'))).toMatchObject({ kind: 'circuit-open' });
+    group.leave(0, listMembers, undefined, 0, 'one');
+    expect(() => group.enter(listMembers, 'third')).not.toThrow();
   });
 });

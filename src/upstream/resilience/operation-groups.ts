@@ -9,8 +9,8 @@ import { UpstreamFailure } from '../upstream-failure.ts';
 import { RetryBudget } from '../../kit/retry-budget/retry-budget.ts';
 
 /**
- * The most waiting calls of a group. It is enough for a burst of 1,000 callers with three calls each, and far fewer than the gateway
- * admits, so that other groups go on.
+ * The most waiting calls of one caller in a group, so that the calls of others have room: all callers together may have twice as many. It is
+ * enough for a burst of 1,000 requests with three calls each.
  */
 const MAX_WAITING = 3_000;
 /** The number of failures in a row after which an operator is told. A circuit needs 20 calls to open, which takes hours at night. */
@@ -46,6 +46,7 @@ export class OperationGroup {
   /** The performance.now() until which the platform wants no calls of an operation. */
   readonly #gates = new Map<OperationName, number>();
   #calls = 0;
+  readonly #callsOf = new Map<string, number>();
   #failures: FailuresInARow | undefined;
 
   constructor(
@@ -74,28 +75,34 @@ export class OperationGroup {
   }
 
   /** Begins an attempt. Throws if the attempt must not be made. Pass the result to {@link leave}. */
-  enter(operation: UpstreamOperation): Pass {
-    const refusal = this.refusal(operation);
+  enter(operation: UpstreamOperation, caller = ''): Pass {
+    const refusal = this.refusal(operation, caller);
     if (refusal) throw refusal;
     const pass = this.#breaker.enter();
     if (pass === undefined) throw this.#refusal(operation, 'breaker', this.#breaker.waitMs);
     this.#calls++;
+    this.#callsOf.set(caller, (this.#callsOf.get(caller) ?? 0) + 1);
     return pass;
   }
 
   /** Returns the reason why an attempt is refused now. Undefined if it is allowed. */
-  refusal(operation: UpstreamOperation): UpstreamFailure | undefined {
+  refusal(operation: UpstreamOperation, caller = ''): UpstreamFailure | undefined {
     const gateMs = this.#gateMs(operation.name);
     if (gateMs > 0) return this.#refusal(operation, 'gate', gateMs);
     // This is not `overloaded`: the gateway has capacity, but the platform is too slow for these operations.
-    if (this.#calls >= connections[this.name] + MAX_WAITING) return this.#refusal(operation, 'bulkhead', 0);
+    const most = connections[this.name] + MAX_WAITING;
+    if (this.#calls >= 2 * most || (this.#callsOf.get(caller) ?? 0) >= most)
+      return this.#refusal(operation, 'bulkhead', 0);
     const { waitMs } = this.#breaker;
     return waitMs > 0 ? this.#refusal(operation, 'breaker', waitMs) : undefined;
   }
 
   /** Ends an attempt, which took `ms`. There is no result if nothing was sent because there was no token. */
-  leave(pass: Pass, operation: UpstreamOperation, result: Attempted | undefined, ms = 0): void {
+  leave(pass: Pass, operation: UpstreamOperation, result: Attempted | undefined, ms = 0, caller = ''): void {
     this.#calls--;
+    const left = (this.#callsOf.get(caller) ?? 1) - 1;
+    if (left > 0) this.#callsOf.set(caller, left);
+    else this.#callsOf.delete(caller);
     const failed = result && isFailureOfUpstream(result);
     this.#breaker.leave(pass, failed);
     if (failed === false) this.#failures = undefined;
