@@ -19,7 +19,7 @@ interface Reader {
 @Injectable()
 export class LongReads {
   readonly #ofCallers = new LimitPerKey(1);
-  /** Apart from the reads, because a response may have to wait for a list whose response is before it on the same connection. */
+  /** Apart from the reads: those of the caller that are not large do not wait until a list is sent. */
   readonly #sending = new LimitPerKey(1);
 
   /** `read` must not wait for another read of this kind, and reads one thing after the other. */
