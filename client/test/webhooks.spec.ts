@@ -55,7 +55,8 @@ describe('a request to the receiver of a webhook', () => {
     await expect(asked({ ...(await signWebhook(event.id, body, secret)) })).rejects.toThrow(WebhookRefused);
   });
 
-  it.each([-301, 301])('is refused where it was sent %d s from now', async (seconds) => {
+  // The second one comes nearer while a slow machine signs it.
+  it.each([-301, 330])('is refused where it was sent %d s from now', async (seconds) => {
     const headers = await signWebhook(event.id, body, secret, new Date(Date.now() + seconds * 1_000));
     await expect(verifyWebhook(body, headers, secret)).rejects.toThrow('5 minutes');
   });
