@@ -86,15 +86,14 @@ export class Exchange {
     const [urlName, baseUrl] = optionOf('baseUrl', options.baseUrl, 'LICENSING_URL');
     const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
     if (!url || !/^https?:$/.test(url.protocol)) throw new TypeError(`${urlName} is no http or https URL`);
-    if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    if (url.username + url.password + url.search + url.hash !== '')
       throw new TypeError(`${urlName} has neither credentials nor a query`);
     if (token === undefined) {
       const [keyName, apiKey] = optionOf('apiKey', options.apiKey, 'LICENSING_API_KEY');
       if (!/^[!-~]+$/.test(apiKey)) throw new TypeError(`${keyName} has characters that no key has`);
       this.#apiKey = apiKey;
     } else if (options.apiKey !== undefined) throw new TypeError('Give apiKey or token: each is set');
-    if (!Number.isInteger(attempts) || attempts < 1 || attempts > MAX_ATTEMPTS)
-      throw new TypeError(`attempts is 1 to ${MAX_ATTEMPTS}`);
+    if (![1, 2, MAX_ATTEMPTS].includes(attempts)) throw new TypeError(`attempts is 1 to ${MAX_ATTEMPTS}`);
     this.#base = url.href.replace(/\/+$/, '');
     this.#server = `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`;
     this.#options = options;
@@ -142,7 +141,7 @@ export class Exchange {
       });
       if (!(done instanceof Problem || done instanceof GatewayUnreachable)) return done;
       if (attempt === most || !mayRepeat(done, operation)) throw done;
-      const wait = this.#waitBefore(attempt, done instanceof Problem ? done.retryAfterMs : undefined);
+      const wait = this.#waitBefore(attempt, (done as Problem).retryAfterMs);
       if (performance.now() + wait >= deadline) throw done;
       await paused(wait, signal).catch((reason: unknown) => {
         // The time has run out, and the last failure is all that is known.
@@ -201,7 +200,8 @@ export class Exchange {
         ...(body !== undefined && { body }),
         ...(isStream && { duplex: 'half' }),
       });
-      if (isRaw && response.ok && response.body)
+      // A proxy may answer with a page of its own.
+      if (isRaw && response.ok && response.body && !/html/.test(`${response.headers.get('content-type')}`))
         return remembered(streamOf(response.body, callerSignal, lostBy));
       text = await response.text();
     } catch (error) {

@@ -213,6 +213,29 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     }
   });
 
+  it('a page of a load balancer is no file, no rows and no stream of events', async () => {
+    const page = {
+      status: 200,
+      text: '<!doctype html><title>Log in</title>',
+      headers: { 'content-type': 'text/html; charset=utf-8' },
+    };
+    const listen = async () => {
+      const told = Promise.withResolvers<never>();
+      const onOpen = () => told.reject(new Error('It listens to a page'));
+      const end = new AbortController();
+      const watch = licensing.events.each({}, { signal: end.signal, onOpen, onRetry: told.reject });
+      return Promise.race([told.promise, watch.next()]).finally(() => end.abort());
+    };
+    for (const read of [
+      () => licensing.members.export(HARBOUR),
+      () => licensing.jobs.follow('job').rows().next(),
+      listen,
+    ]) {
+      server.play(page, page);
+      expect(await failure(read())).toMatchObject({ name: 'GatewayUnreachable', status: 200, sent: true });
+    }
+  });
+
   it('a problem has lists, whatever a server in between makes of them', async () => {
     for (const errors of [null, {}, 'none', [null]]) {
       server.play(problem(400, 'validation-failed', { errors, conflicts: errors, fields: null }));
