@@ -40,6 +40,8 @@ const TO_PLACE = new Set(['rejected', 'not_sent']);
 /** The gateway keeps no items of an order in these states. */
 const WITHOUT_ITEMS = new Set([...TO_PLACE, 'cancelled']);
 const WAIT_MS = 300_000;
+/** The time of one call, after which its answer counts as lost. The gateway itself gives an order 30 s. */
+const CALL_MS = 60_000;
 const FIRST_POLL_MS = 1_000;
 const LAST_POLL_MS = 15_000;
 
@@ -67,7 +69,7 @@ export async function placeAndWait(
     // The gateway may want a longer wait.
     let least = 0;
     try {
-      const call = { timeoutMs: left(), ...(signal && { signal }) };
+      const call = { timeoutMs: Math.min(left(), CALL_MS), signal };
       const record: OrderRecord = isTaken ? await orders.get(key, call) : await orders.place(order, call);
       if (!isOf(order, record)) throw new OrderNotSettled(key, seen, undefined, true);
       seen = record;

@@ -354,6 +354,24 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     expect(server.requests).toHaveLength(2);
   });
 
+  it('the wait for an order asks again where no answer comes for a minute', async () => {
+    const order = newOrder();
+    let seconds = 0;
+    await withTimersByHand(async () => {
+      const accepted = { status: 202, body: recordOf(order, { state: 'accepted' }) };
+      server.play('silence', accepted, 'silence', { status: 200, body: recordOf(order) });
+      const waiting = licensing.orders.placeAndWait(order, { pollMs: 10 });
+      await until('it has asked four times', async () => {
+        await jest.advanceTimersByTimeAsync(5_000);
+        seconds += 5;
+        return server.requests.length === 4;
+      });
+      expect(await waiting).toMatchObject({ state: 'succeeded' });
+    });
+    expect(server.requests.map(({ method }) => method)).toEqual(['POST', 'POST', 'GET', 'GET']);
+    expect(seconds).toBeLessThan(180);
+  });
+
   it('a token that does not come ends with the call, and hides no lost answer', async () => {
     const none = new Promise<string>(() => undefined);
     const waiting = new Licensing({ baseUrl: server.url, token: () => none });
