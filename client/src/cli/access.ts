@@ -33,9 +33,10 @@ export function licensingOf({ url, profile, as, debug }: Access): Licensing {
   return alias === undefined ? licensing : licensing.as(alias);
 }
 
-/** Refuses an invalid URL. `name` is its option or variable. */
+/** Refuses an invalid URL. `name` is its option or variable. The value of a variable may be a key by mistake, so it is not shown. */
 export function checkUrl(name: string, value: string): void {
-  if (!isHttpUrl(value)) throw new UsageError(`${name} is no http or https URL: ${value}`);
+  const named = name.startsWith('--') ? `: ${value}` : '';
+  if (!isHttpUrl(value)) throw new UsageError(`${name} is no http or https URL${named}`);
 }
 
 /** True once the gateway has said that it has carried out a write: 202 leaves that open, and 207 names what failed. */

@@ -19,8 +19,7 @@ function contentOf(file: string, variable: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {
-    throw new UsageError(
-      `${variable}_FILE ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`,
-    );
+    // The message leaves out the value, because it may be the secret itself by mistake.
+    throw new UsageError(`${variable}_FILE cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
 }
