@@ -363,6 +363,25 @@ it('a job whose rows break off ends with 3, and not as one that was refused', as
   }
 });
 
+it('an import that was carried out is not told as not processed where its rows cannot be read', async () => {
+  const server = await ScriptedGateway.start();
+  atEnd(() => server.close());
+  const job = { jobId: 'job-1', state: 'completed', total: 1, done: 1, failed: 1 };
+  const events = { status: 200, text: `data: ${JSON.stringify(job)}\n\n` };
+  server.play({ status: 202, body: job }, events, problem(503, 'dependency-unavailable'));
+  const env = { LICENSING_URL: server.url, LICENSING_API_KEY: 'k' };
+  const file = fileWith('carried-out.csv', 'account,password,name\na,first-login-1,A\n');
+  const { code, err } = await runCommand(env, [
+    ...['members', 'import', file, '--enterprise', 'ent-harbour', '--json'],
+  ]);
+  expect(code).toBe(3);
+  expect(JSON.parse(err)).toMatchObject({
+    code: 'dependency-unavailable',
+    outcome: 'unknown',
+    advice: expect.stringContaining('The job is completed'),
+  });
+});
+
 describe('a reader of the output that goes away', () => {
   const job = { jobId: 'job-1', state: 'completed', total: 1, done: 1, failed: 1 };
   const row = { row: 1, account: 'a', status: 'failed', code: 'x', message: 'y' };

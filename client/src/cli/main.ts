@@ -63,8 +63,11 @@ function failed(thrown: unknown): number {
 
 function told(error: unknown, advice?: string): number {
   if (isProblem(error)) {
-    const { code, title, detail, outcome, requestId, errors, conflicts, oldest } = error;
-    if (json) tell(jsonOf({ ...Object.fromEntries(FIELDS.map((name) => [name, error[name]])), advice }));
+    const { code, title, detail, requestId, errors, conflicts, oldest } = error;
+    // The advice is about something that has begun.
+    const outcome = advice && error.outcome === 'not_processed' ? 'unknown' : error.outcome;
+    const fields = Object.fromEntries(FIELDS.map((name) => [name, error[name]]));
+    if (json) tell(jsonOf({ ...fields, outcome, advice }));
     else {
       tell(`${title}${detail === undefined ? '' : `: ${detail}`}`);
       // The client sends the cursor in this header.
@@ -83,8 +86,7 @@ function told(error: unknown, advice?: string): number {
   }
   if (isGatewayUnreachable(error)) {
     const { sent, requestId, message: detail } = error;
-    // The advice is about something that has begun.
-    const isOpen = sent && (advice !== undefined || isWrite(error.operation));
+    const isOpen = advice !== undefined || (sent && isWrite(error.operation));
     const outcome = isOpen ? 'unknown' : 'not_processed';
     if (json) tell(jsonOf({ code: 'gateway-unreachable', detail, outcome, requestId, advice }));
     else tell(advice === undefined ? detail : `${detail}\n${advice}`);
