@@ -281,6 +281,14 @@ describe('the command licensing', () => {
       expect(await licensing('orders place', path)).toEqual({ code: 2, out: '', err });
     });
 
+    it('and says what to do in words that a shell takes, whatever is in the number', async () => {
+      await sandbox.fault({ operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } });
+      const { err } = await licensing('orders place', orderFile("SO 1 $(id)'s"));
+      const [, command = ''] = /Look later with licensing (.*)\. Do not/.exec(err) ?? [];
+      const { stdout } = spawnSync('sh', ['-c', `printf '<%s>' ${command}`], { encoding: 'utf8' });
+      expect(stdout).toBe("<orders><get><crm><SO 1 $(id)'s>");
+    });
+
     it('and says what to do with one in doubt', async () => {
       const action = { reset: 'before-headers' };
       await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'after', action });

@@ -1,6 +1,6 @@
 import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { command, UsageError } from './command.ts';
-import { exitCodes, writeAsItIs } from './output.ts';
+import { exitCodes, quoted, writeAsItIs } from './output.ts';
 
 /** The word with which a script of a shell asks this program for the possible next words. */
 export const COMPLETE = '__complete';
@@ -53,10 +53,6 @@ export function complete(program: CommandUnknownOpts, words: readonly string[]):
   const fitting = offers.filter(([word]) => word.startsWith(last));
   for (const offer of fitting) writeAsItIs(`${offer.join('\t')}\n`);
   if (fitting.length === 0) process.exitCode = exitCodes.someFailed;
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 type Offer = readonly [word: string, about: string];

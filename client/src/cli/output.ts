@@ -140,6 +140,11 @@ export function plain(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, '�');
 }
 
+/** Returns a word in quotes, as a shell takes it unchanged. */
+export function quoted(word: string): string {
+  return `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
+
 function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),

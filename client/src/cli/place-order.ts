@@ -8,7 +8,7 @@ import {
   type PlaceOrderInput,
 } from '../licensing.ts';
 import { UsageError } from './command.ts';
-import { plain } from './output.ts';
+import { plain, quoted } from './output.ts';
 
 /** A call failed, and the message says what to do about it. `exitCode` replaces that of the cause. */
 export class Advised extends Error {
@@ -33,7 +33,9 @@ export async function placeOrder(licensing: Licensing, order: PlaceOrderInput): 
 }
 
 function adviceOn(error: unknown, { channelCode, channelOrderId }: PlaceOrderInput): string | undefined {
-  const name = plain(`${channelCode} ${channelOrderId}`);
+  // People copy the command, so a shell must take it as it is. A file may have anything in both fields.
+  const words = [channelCode, channelOrderId].map(String);
+  const name = plain(words.map((word) => (/^[\w.:-]+$/.test(word) ? word : quoted(word))).join(' '));
   if (isProblem(error, 'outcome-unknown') && error.outcome === 'processed')
     return `The order is placed, but the answer of the platform lacks something. Look later with licensing orders get ${name}. Do not place it under another number.`;
   if (isProblem(error, 'outcome-unknown'))
