@@ -179,9 +179,13 @@ describe.each(languages.filter(({ notRun }) => notRun === undefined))(
       ]);
     });
 
-    it('take the answer of a proxy for none of the gateway', async () => {
-      const proxy = createServer((_, response) => {
-        response.writeHead(502, { 'content-type': 'application/json' }).end('{ "error": "bad gateway" }');
+    it('take the answer of a proxy for none of the gateway, and give the key to no server that it names', async () => {
+      const requests: unknown[] = [];
+      let status = 502;
+      const proxy = createServer(({ url }, response) => {
+        requests.push(url);
+        const headers = { 'content-type': 'application/json', location: '/login' };
+        response.writeHead(url === '/login' ? 200 : status, headers).end('{ "error": "log in" }');
       });
       await once(proxy.listen(0, '127.0.0.1'), 'listening');
       const [tool = '', ...rest] = command('buy');
@@ -190,13 +194,15 @@ describe.each(languages.filter(({ notRun }) => notRun === undefined))(
         LICENSING_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
       };
       try {
-        await expect(run(tool, [...rest, `${title}-5`], { cwd: own, env })).rejects.toMatchObject({
-          stdout: '',
-          stderr: expect.stringContaining('502'),
-        });
+        for (status of [502, 302])
+          await expect(run(tool, [...rest, `${title}-5`], { cwd: own, env })).rejects.toMatchObject({
+            stdout: '',
+            stderr: expect.stringContaining(`${status}`),
+          });
       } finally {
         proxy.close();
       }
+      expect(requests).toEqual(['/v1/license-orders', '/v1/license-orders']);
     });
 
     it('read all pages of a list', async () => {
