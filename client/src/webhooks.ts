@@ -84,5 +84,5 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
 function headerOf(headers: Headers, name: string): string | undefined {
   if (headers instanceof globalThis.Headers) return headers.get(name) ?? undefined;
   const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
-  return typeof found === 'string' ? found : undefined;
+  return typeof found === 'string' ? found : found?.join(' ');
 }

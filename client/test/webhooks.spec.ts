@@ -14,7 +14,9 @@ describe('a request to the receiver of a webhook', () => {
     const upper = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]),
     );
-    for (const form of [headers, new Headers(headers), upper])
+    // The form of `headersDistinct` in Node, and of the events of some clouds.
+    const lists = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]));
+    for (const form of [headers, new Headers(headers), upper, lists])
       expect(await verifyWebhook(body, form, secret)).toEqual(event);
     expect(await verifyWebhook(Buffer.from(body), headers, secret)).toEqual(event);
     expect(new Verifier(secret).verify(body, headers)).toEqual(event);
@@ -36,6 +38,8 @@ describe('a request to the receiver of a webhook', () => {
     ['another body', (headers) => verifyWebhook(body.replace('failed', 'failes'), headers, secret)],
     ['another id', (headers) => verifyWebhook(body, { ...headers, 'webhook-id': 'x' }, secret)],
     ['another secret', (headers) => verifyWebhook(body, headers, newSecret())],
+    ['two ids', (headers) => verifyWebhook(body, { ...headers, 'webhook-id': [event.id, 'x'] }, secret)],
+    ['no id', (headers) => verifyWebhook(body, { ...headers, 'webhook-id': [] }, secret)],
     ['no signature', ({ 'webhook-signature': _, ...headers }) => verifyWebhook(body, headers, secret)],
     [
       'another version of signatures',
