@@ -22,6 +22,10 @@ export async function verifyWebhook(
   secret: string,
 ): Promise<Event | TestEvent> {
   const body = typeof rawBody === 'string' ? new TextEncoder().encode(rawBody) : rawBody;
+  if (!ArrayBuffer.isView(body))
+    throw new TypeError(
+      'rawBody has to be the body as it arrived, a text or bytes, before any code parsed it',
+    );
   const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) =>
     headerOf(headers, `webhook-${name}`),
   );

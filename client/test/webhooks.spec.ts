@@ -65,6 +65,14 @@ describe('a request to the receiver of a webhook', () => {
     await expect(verifyWebhook(body, headers, secret)).rejects.toThrow('5 minutes');
   });
 
+  it('a body that was parsed before is a mistake of the receiver, which the error names', async () => {
+    const headers = await signWebhook(event.id, body, secret);
+    for (const parsed of [event, [], null, undefined])
+      await expect(verifyWebhook(parsed as never, headers, secret)).rejects.toThrow(
+        /^rawBody has to be the body/,
+      );
+  });
+
   it('a secret in another form is a mistake of the receiver, not of the request', async () => {
     const headers = await signWebhook(event.id, body, secret);
     for (const wrong of ['', 'whsec_', 'whsec_é', secret.slice(6)])
