@@ -286,6 +286,12 @@ describe('K71 a profile', () => {
       expect(err).not.toContain(key);
       return err.replaceAll(path, 'FILE');
     };
+    // The profiles themselves are where the name of their file belongs.
+    expect(await withFile(JSON.stringify(profiles()), 'whoami', '--profile', 'here')).toEqual({
+      code: 2,
+      out: '',
+      err: 'LICENSING_PROFILES cannot be read: ENOENT\n',
+    });
     expect(await told(`{ "here": { "apiKey": ${key} } }`)).toBe('FILE is not JSON\n');
     expect(await told('[]')).toBe('FILE has to be a JSON object\n');
     expect(await told(`{ "here": "${key}" }`)).toBe('Profile here in FILE has to be a JSON object\n');

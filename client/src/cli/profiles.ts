@@ -75,7 +75,9 @@ function privateText(path: string): string {
     return readFileSync(file, 'utf8');
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+    // The variable may have the profiles themselves by mistake, and with them a key.
+    const name = path === process.env['LICENSING_PROFILES'] ? 'LICENSING_PROFILES' : path;
+    throw new UsageError(`${name} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
   } finally {
     if (file !== undefined) closeSync(file);
   }
