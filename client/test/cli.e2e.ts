@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { endings } from '../../test/support/endings.ts';
 import { newSecret } from '../../test/support/canary.ts';
@@ -15,6 +16,7 @@ const { sandbox, gateway } = useStack({
   callers: [{ name: 'crm', scopes: ['orders:read'], budgets: { orders: 500 } }],
 });
 const { atEnd } = endings();
+const execute = promisify(execFile);
 /** The command writes failed rows of a job beside the file. */
 let folder: string;
 let file: string;
@@ -418,6 +420,33 @@ describe('the command licensing', () => {
     ]);
     expect(await licensing(`jobs retry ${jobId}`, left)).toMatchObject({ code: 0 });
     expect((await licensing(`jobs watch ${jobId} --json`)).err).toContain('0 rows failed, 2 not sent: job-');
+  });
+
+  it('shows on a terminal how far an import or an export is, whose output goes to a file', async () => {
+    const onTerminal = `
+import os, subprocess, sys
+far, near = os.openpty()
+child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=near)
+os.close(near)
+try:
+    while part := os.read(far, 4096): sys.stdout.buffer.write(part)
+except OSError: pass
+sys.exit(child.wait())`;
+    writeFileSync(file, rowsOf('bar1', 'bar2').join('\n'));
+    const env = { ...process.env, LICENSING_URL: gateway.url, LICENSING_API_KEY: gateway.key };
+    const last: string[] = [];
+    for (const words of [['import', file], ['export']]) {
+      const command = [process.execPath, resolve('client/dist/cli/main.js'), 'members', ...words, ...INTO];
+      const { stdout } = await execute('python3', ['-c', onTerminal, ...command], { env });
+      last.push(stdout.split('\r').findLast((part) => part.startsWith('█')) ?? stdout);
+    }
+    const { total } = await gateway
+      .get('/v1/enterprises/ent-harbour/members')
+      .then(({ body }) => body as { total: number });
+    expect(last).toEqual([
+      expect.stringMatching(/^█{30} 100 % {2}2 of 2, 0 failed, succeeded +$/),
+      expect.stringMatching(new RegExp(`^█{30} 100 % {2}${total} of ${total} +$`)),
+    ]);
   });
 
   it('ends with 3 where an export breaks off', async () => {

@@ -116,7 +116,8 @@ export async function showJob(
   for await (const progress of job) {
     last = progress;
     if (asJson) show(progress, options);
-    else if (bar) tell(barOf(progress), '\r', '');
+    else if (bar)
+      tell(barOf(progress.done, progress.total, `, ${progress.failed} failed, ${progress.state}`), '\r', '');
   }
   if (bar) tell('');
   if (last?.state !== 'succeeded')
@@ -166,7 +167,10 @@ function besideOf({ path, format }: InputFile): string {
   return first === path ? `${path}.failed.${format}` : `${first}.failed-${Number(number) + 1}.${format}`;
 }
 
-/** Exports members. A file or another program gets CSV byte by byte. A terminal gets it without characters that it would obey. */
+/**
+ * Exports members. A file or another program gets CSV byte by byte, and a terminal beside it a progress bar. A terminal gets the CSV without
+ * characters that it would obey.
+ */
 export async function exportMembers(
   {
     enterprise: enterpriseGlobalId,
@@ -176,23 +180,39 @@ export async function exportMembers(
   licensing: Licensing,
 ): Promise<void> {
   const format = json ? 'ndjson' : 'csv';
+  const { isTTY } = process.stdout;
+  const bar = process.stderr.isTTY && !isTTY && !json;
+  const { total } = bar ? await licensing.members.list({ enterpriseGlobalId, pageSize: 1 }) : { total: null };
   const body = await licensing.members.export({ enterpriseGlobalId, cells }, { format });
   const decoder = new TextDecoder();
+  let quotes = 0;
+  // The header is no row.
+  let rows = -1;
   const reader = body.getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    const text = done ? decoder.decode() : decoder.decode(value, { stream: true });
-    if (json) print(escaped(text));
-    else if (process.stdout.isTTY) print(text.replaceAll('\r', ''));
-    else writeAsItIs(text);
-    if (done) return;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      const text = done ? decoder.decode() : decoder.decode(value, { stream: true });
+      if (json) print(escaped(text));
+      else if (isTTY) print(text.replaceAll('\r', ''));
+      else writeAsItIs(text);
+      // A cell in quotes may have line ends.
+      for (const [sign] of bar ? text.matchAll(/["\n]/g) : [])
+        if (sign === '"') quotes++;
+        else if (quotes % 2 === 0) rows++;
+      // The platform may count members that are not exported.
+      if (bar) tell(barOf(rows, done ? rows : total), '\r', '');
+      if (done) return;
+    }
+  } finally {
+    if (bar) tell('');
   }
 }
 
-function barOf({ done, total, failed, state }: Job): string {
-  const share = total === 0 ? 0 : done / total;
+function barOf(done: number, total: number | null, more = ''): string {
+  const share = total ? Math.min(1, Math.max(0, done / total)) : 0;
   const filled = Math.round(share * BAR);
-  return `${'█'.repeat(filled)}${'░'.repeat(BAR - filled)} ${Math.floor(share * 100)} %  ${done} of ${total}, ${failed} failed, ${state}  `;
+  return `${'█'.repeat(filled)}${'░'.repeat(BAR - filled)} ${Math.floor(share * 100)} %  ${done} of ${total ?? '?'}${more}  `;
 }
 
 function textOf({ rows }: InputFile): string {
