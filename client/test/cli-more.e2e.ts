@@ -351,6 +351,24 @@ it('a lost answer leaves the outcome of a write open, and not that of a read or 
   }
 });
 
+it('an answer to a write that nothing can be read from leaves its outcome open', async () => {
+  const server = await ScriptedGateway.start();
+  atEnd(() => server.close());
+  const env = { LICENSING_URL: server.url, LICENSING_API_KEY: 'k' };
+  for (const [words, code, told] of [
+    ['locks disable ent-harbour 1', 3, /\nIt may have been carried out\. Look before you repeat it\.\n$/],
+    ['locks disable ent-harbour 1 --dry-run', 0, /^$/],
+    ['members list ent-harbour', 2, /^.+\n$/],
+  ] as const) {
+    // A server in between answers for the gateway.
+    server.play({ status: 200, body: { message: 'ok' } });
+    expect([words, await runCommand(env, words.split(' '))]).toEqual([
+      words,
+      { code, out: expect.anything(), err: expect.stringMatching(told) },
+    ]);
+  }
+});
+
 it('a job whose rows break off ends with 3, and not as one that was refused', async () => {
   const server = await ScriptedGateway.start();
   atEnd(() => server.close());

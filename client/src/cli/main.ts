@@ -15,6 +15,8 @@ const FIELDS = [
   ...(['errors', 'conflicts', 'fields', 'oldest', 'resetsAt', 'location'] as const),
 ];
 
+const LOOK_FIRST = 'It may have been carried out. Look before you repeat it.';
+
 /** The exit code of an output that cannot be written. */
 let unwritten: number | undefined;
 
@@ -77,7 +79,7 @@ function told(error: unknown, advice?: string): number {
         tell(`  ${assetNum} belongs to ${memberGlobalId}`);
       if (advice !== undefined) tell(advice);
       else if (outcome === 'processed') tell('It has been carried out. Do not repeat it.');
-      else if (outcome !== 'not_processed') tell('It may have been carried out. Look before you repeat it.');
+      else if (outcome !== 'not_processed') tell(LOOK_FIRST);
       if (oldest !== undefined) tell(`Go on with --after ${oldest}`);
       tell(`code ${code}, request ${requestId}`);
     }
@@ -93,7 +95,8 @@ function told(error: unknown, advice?: string): number {
     return exitCodes.unknown;
   }
   const detail = error instanceof Error ? error.message : 'It failed';
-  if (json) tell(jsonOf({ detail, advice }));
-  else tell(advice === undefined ? detail : `${detail}\n${advice}`);
-  return exitCodes.refused;
+  const more = advice ?? (writes.areDone ? LOOK_FIRST : undefined);
+  if (json) tell(jsonOf({ detail, advice: more }));
+  else tell(more === undefined ? detail : `${detail}\n${more}`);
+  return writes.areDone ? exitCodes.unknown : exitCodes.refused;
 }
