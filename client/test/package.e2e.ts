@@ -29,7 +29,7 @@ const NODES = [
   ['Node 24', process.execPath],
 ] as const;
 /** The bound of the command, with the packages that are in it. */
-const MAX_COMMAND_BYTES = 107_000;
+const MAX_COMMAND_BYTES = 108_000;
 
 let folder: string;
 let project: string;
