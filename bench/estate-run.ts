@@ -9,7 +9,7 @@ import { EstateListStore, type WantedRows } from '../src/estate/estate-list-stor
 import type { HeldAsset } from '../src/estate/estate-row.ts';
 import { EstateRowsStore } from '../src/estate/estate-rows-store.ts';
 import { ESTATE } from '../src/estate/estate-steps-store.ts';
-import { take } from '../src/tasks/task-store.ts';
+import { takeBy } from '../src/tasks/task-store.ts';
 import { openOwnDatabase } from '../test/support/own-database.ts';
 
 const [url = '', enterprises = '300', assets = '200'] = process.argv.slice(2);
@@ -61,7 +61,12 @@ async function fill(): Promise<void> {
   const names = Array.from({ length: Number(enterprises) }, (_, at) => `ent-${at}`);
   await store.want(names, 'named');
   const attempt = randomUUID();
-  const taken = await database.step(take, { kind: ESTATE, attempt, count: names.length, leaseMs: 600_000 });
+  const taken = await database.step(takeBy(), {
+    kind: ESTATE,
+    attempt,
+    count: names.length,
+    leaseMs: 600_000,
+  });
   const over = new AbortController().signal;
   for (const { name } of taken) {
     const enterprise = Number(name.slice(4));

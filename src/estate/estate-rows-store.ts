@@ -6,7 +6,7 @@ import { SealedTexts } from '../database/sealed-texts.ts';
 import { among, NOW, rows, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 import { sealedHead } from '../kit/sealed-store/sealed-store.ts';
-import { isDue } from '../tasks/task-store.ts';
+import { dueBy } from '../tasks/task-store.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
 import { chunksOf } from '../shared/chunks-of.ts';
 import { idsOfHeld } from './estate-changes.ts';
@@ -31,6 +31,7 @@ export const ALL_ENTERPRISES = '*';
 const MAX_READ = 1_000;
 /** The number of assets for which noted writes are looked up at once. */
 const ASSETS_PER_LOOK = 100;
+const DUE = dueBy();
 
 /** How often the task that reads the enterprise was added. */
 const CALLS = sql`
@@ -192,7 +193,7 @@ export class EstateRowsStore {
 
   /** Whether an enterprise waits that is to be read before others. */
   async isAsked(): Promise<boolean> {
-    return (await this.database.read(isDue(ESTATE, -FIRST_MS))).length > 0;
+    return (await this.database.read(DUE(ESTATE, { forMs: -FIRST_MS }))).length > 0;
   }
 
   /** Whether a write has named the enterprise since it was looked up, and no caller has asked for a refresh. */

@@ -17,7 +17,7 @@ import { IdleJobs } from './idle-jobs.ts';
 import { ImportCalls, ImportCallServices } from './member-imports/import-calls.ts';
 import { ImportRun } from './member-imports/import-run.ts';
 import { HeldJob, HoldLost, isOverdue, TryLater } from './store/held-job.ts';
-import { IMPORT } from './store/job-rooms-store.ts';
+import { CALLER_OF_JOB, IMPORT } from './store/job-rooms-store.ts';
 import { JobStore } from './store/job-store.ts';
 import type { ReadJob, UnfinishedJob } from './store/stored-job.ts';
 import { type TaskHold, TaskWorker } from '../tasks/task-worker.ts';
@@ -53,6 +53,7 @@ export class JobDispatcher implements OnApplicationBootstrap, OnModuleDestroy, B
   ) {
     this.#worker = new TaskWorker(database, {
       kind: IMPORT,
+      owner: CALLER_OF_JOB,
       concurrency: JOBS_AT_A_TIME,
       run: (hold) => this.#run(hold),
     });

@@ -4,6 +4,9 @@ import { type Query, sql } from '../database/sql.ts';
 export const SEARCH = 'reconciliation';
 /** The kind of the tasks that place scheduled orders, each due at the time of its order. */
 export const SCHEDULE = 'schedule';
+/** The owner of such tasks: the caller of the order. */
+export const CALLER_OF_ORDER = sql`
+  coalesce((SELECT caller FROM writes WHERE writes.platform = tasks.platform AND writes.name = tasks.name), '')`;
 /** The most orders that one scan returns. The next scan finds the others. */
 const MAX_FOUND = 1_000;
 

@@ -6,7 +6,7 @@ import {
 } from '@nestjs/common';
 import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { Database } from '../database/database.ts';
-import { SCHEDULE } from '../order-ledger/search-store.ts';
+import { CALLER_OF_ORDER, SCHEDULE } from '../order-ledger/search-store.ts';
 import { type TaskHold, TaskWorker } from '../tasks/task-worker.ts';
 import { DueOrders } from './due-orders.ts';
 
@@ -26,6 +26,7 @@ export class ScheduledOrders implements OnApplicationBootstrap, OnModuleDestroy,
   constructor(database: Database, maintenance: Maintenance, due: DueOrders) {
     this.#worker = new TaskWorker(database, {
       kind: SCHEDULE,
+      owner: CALLER_OF_ORDER,
       concurrency: MAX_AT_ONCE,
       overdue: OVERDUE,
       run: ({ name, over }: TaskHold) => due.place(name, over),

@@ -10,7 +10,7 @@ import { Database } from '../database/database.ts';
 import { poll } from '../kit/poll/poll.ts';
 import { isSought, sentAt, SOUGHT } from '../order-ledger/ledger-record.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
-import { ordersWithoutSearch, SEARCH } from '../order-ledger/search-store.ts';
+import { CALLER_OF_ORDER, ordersWithoutSearch, SEARCH } from '../order-ledger/search-store.ts';
 import { add } from '../tasks/task-store.ts';
 import { type TaskHold, TaskWorker } from '../tasks/task-worker.ts';
 import { OrderReconciler } from './reconcile-order.ts';
@@ -42,6 +42,7 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnModuleDestro
   ) {
     this.#worker = new TaskWorker(database, {
       kind: SEARCH,
+      owner: CALLER_OF_ORDER,
       concurrency: 1,
       run: (hold) => this.#run(hold),
       isPaused: () => maintenance.stops('all'),

@@ -1,5 +1,15 @@
 import { type Rows, rowsAs } from '../database/engine.ts';
-import { among, amongTexts, either, FOR_UPDATE, NOW, type Query, rows, sql } from '../database/sql.ts';
+import {
+  among,
+  amongTexts,
+  either,
+  FOR_UPDATE,
+  NOW,
+  type Query,
+  rows,
+  type Sql,
+  sql,
+} from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 
 /** A task that an attempt holds. The attempt has a random name, because a number would restart when the same task is added again. */
@@ -55,19 +65,26 @@ const MAX_LEASE = sql`900000`;
 /** A SELECT of its own reads the clock once, so that the index of due tasks can be used. */
 const IS_DUE = sql`
   due_at <= (SELECT ${NOW}) AND (lease_until <= (SELECT ${NOW}) OR lease_until > (SELECT ${NOW}) + ${MAX_LEASE})`;
-const DUE = sql`
-  SELECT name FROM tasks WHERE platform = :platform AND kind = :kind AND ${IS_DUE} AND due_at <= (SELECT ${NOW}) - :forMs LIMIT 1`;
 const SKIP_LOCKED = either(sql`FOR UPDATE SKIP LOCKED`, sql``);
-const NEXT = sql`
-  SELECT name FROM tasks WHERE platform = :platform AND kind = :kind AND ${IS_DUE} AND due_at > (SELECT ${NOW}) - :withinMs
-  ORDER BY due_at LIMIT :count ${SKIP_LOCKED}`;
-const TAKE = sql`
-  UPDATE tasks SET attempt = :attempt, lease_until = ${NOW} + :leaseMs
-  WHERE platform = :platform AND kind = :kind AND ${among(sql`name`, NEXT)} RETURNING name, calls`;
+/** Tells the owner of a task: a text about a row of `tasks`. */
+export type TaskOwner = Sql;
+/** The owner of tasks that all are of one. */
+const NOBODY: TaskOwner = sql`''`;
+const isOfOthers = (owner: TaskOwner) => sql`NOT (${amongTexts(owner, sql`:passed`)})`;
 
-/** Returns one row if a task of the kind has been due for this time and may be taken. Asking costs less than taking. */
-export function isDue(kind: string, forMs = 0): Query {
-  return DUE.with({ kind, forMs });
+export interface DueTasks {
+  /** The time for which the task has been due; default: 0. */
+  readonly forMs?: number;
+  /** The owners whose tasks do not count; default: none. */
+  readonly passed?: readonly string[];
+}
+
+/** Makes the queries that return one row if such a task of the kind may be taken. Asking costs less than taking. */
+export function dueBy(owner = NOBODY) {
+  const due = sql`
+    SELECT name FROM tasks WHERE platform = :platform AND kind = :kind AND ${IS_DUE} AND due_at <= (SELECT ${NOW}) - :forMs
+      AND ${isOfOthers(owner)} LIMIT 1`;
+  return (kind: string, which: DueTasks): Query => due.with({ kind, forMs: 0, passed: [], ...which });
 }
 
 export interface Taking {
@@ -78,6 +95,8 @@ export interface Taking {
   readonly leaseMs: number;
   /** Limits the search to tasks that have been due for less than this time. */
   readonly withinMs?: number;
+  /** The owners whose tasks are not taken. */
+  readonly passed?: readonly string[];
 }
 
 /** A time that is longer than any task can have been due. */
@@ -86,20 +105,33 @@ const EVER_MS = 10 ** 15;
 export interface TakenTask extends HeldTask {
   /** How often the task was added so far. */
   readonly calls: number;
+  readonly owner: string;
 }
 
-/** Takes the tasks that have been due the longest, of those that nobody holds. */
-export const take: Step<Taking, readonly TakenTask[]> = {
-  name: 'take tasks',
-  key: ({ attempt }) => attempt,
-  decide: (takings) => ({
-    writes: takings.map((taking) => TAKE.with({ withinMs: EVER_MS, ...taking })),
-    results: (written) =>
-      takings.map(({ kind, attempt }, at) =>
-        rowsAs<Pick<TakenTask, 'name' | 'calls'>>(written[at]).map((row) => ({ kind, attempt, ...row })),
-      ),
-  }),
-};
+/** Makes the step that takes the tasks that have been due the longest, of those that nobody holds. */
+export function takeBy(owner = NOBODY): Step<Taking, readonly TakenTask[]> {
+  const next = sql`
+    SELECT name FROM tasks WHERE platform = :platform AND kind = :kind AND ${IS_DUE} AND due_at > (SELECT ${NOW}) - :withinMs
+      AND ${isOfOthers(owner)}
+    ORDER BY due_at LIMIT :count ${SKIP_LOCKED}`;
+  const taken = sql`
+    UPDATE tasks SET attempt = :attempt, lease_until = ${NOW} + :leaseMs
+    WHERE platform = :platform AND kind = :kind AND ${among(sql`name`, next)} RETURNING name, calls, ${owner} AS owner`;
+  return {
+    name: 'take tasks',
+    key: ({ attempt }) => attempt,
+    decide: (takings) => ({
+      writes: takings.map((taking) => taken.with({ withinMs: EVER_MS, passed: [], ...taking })),
+      results: (written) =>
+        takings.map(({ kind, attempt }, at) =>
+          rowsAs<Omit<TakenTask, keyof HeldTask> & Pick<HeldTask, 'name'>>(written[at]).map((row) => ({
+            ...{ kind, attempt },
+            ...row,
+          })),
+        ),
+    }),
+  };
+}
 
 const OF_ATTEMPT = sql`platform = :platform AND kind = :kind AND name = :name AND attempt = :attempt`;
 const RENEW = sql`
@@ -128,7 +160,7 @@ const GIVE_BACK = sql`
   UPDATE tasks SET attempt = '', lease_until = 0, due_at = ${NOW} + CASE WHEN calls = :calls THEN CAST(:inMs AS bigint) ELSE CAST(:againMs AS bigint) END
   WHERE ${OF_ATTEMPT}`;
 
-export interface EndedTask extends TakenTask {
+export interface EndedTask extends Omit<TakenTask, 'owner'> {
   /** The time after which the task is due again. A fraction of a millisecond is rounded up. Undefined if the task is done. */
   readonly inMs: number | undefined;
   /** The same for a task that was added again meanwhile; default: at once. */

@@ -1,7 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { edge, inBackground, reportFault } from '../shared/edge.ts';
-import { channelOf, end, isDue, renew, take, type TakenTask } from './task-store.ts';
+import {
+  channelOf,
+  dueBy,
+  type DueTasks,
+  end,
+  renew,
+  takeBy,
+  type TakenTask,
+  type Taking,
+  type TaskOwner,
+} from './task-store.ts';
 
 /** When a process dies, its leases end, and another process takes its tasks. */
 const LEASE_MS = 5_000;
@@ -10,6 +20,8 @@ const RENEW_MS = 1_000;
 const RETRY_MS = 1_000;
 /** Longer waits are so many that their timers would take memory, and a look that comes a moment late does not matter to them. */
 const MAX_OWN_LOOK_MS = 10_000;
+/** The pause after a search for tasks of other owners that found none: it reads all tasks of the owners that had their turn. */
+const OTHERS_MS = 1_000;
 
 /** One attempt at a task. A step that records work on the task names the attempt (`heldTasks`), so a process that lost the task records nothing. */
 export interface TaskHold {
@@ -31,6 +43,8 @@ export interface TaskWork {
   readonly againMs?: number;
   /** Tasks that have been due for this time come first. After each of them the worker takes another task, so that they do not delay all others. */
   readonly firstMs?: number;
+  /** Owners take turns, so the many tasks of one do not hold up those of another. */
+  readonly owner?: TaskOwner;
   /** While this returns true, no task is taken. */
   readonly isPaused?: () => boolean;
 }
@@ -47,6 +61,11 @@ interface Run {
 export class TaskWorker {
   readonly #runs = new Map<string, Run>();
   #closed = false;
+  readonly #due: ReturnType<typeof dueBy>;
+  readonly #taking: ReturnType<typeof takeBy>;
+  /** The owners that had their turn, while others with due tasks have not. */
+  readonly #served = new Set<string>();
+  #othersAt = 0;
   #wasFirst = false;
   #looking = new AbortController();
   #loop = Promise.resolve();
@@ -55,7 +74,10 @@ export class TaskWorker {
   constructor(
     private readonly database: Database,
     private readonly work: TaskWork,
-  ) {}
+  ) {
+    this.#due = dueBy(work.owner);
+    this.#taking = takeBy(work.owner);
+  }
 
   start(): void {
     const { kind } = this.work;
@@ -99,7 +121,7 @@ export class TaskWorker {
 
   async #take(): Promise<void> {
     const { kind, concurrency, overdue, isPaused, firstMs } = this.work;
-    const isAny = async (forMs = 0) => (await this.database.read(isDue(kind, forMs))).length > 0;
+    const isAny = (forMs = 0) => this.#isAny({ forMs });
     if (isPaused?.() || (this.isFull && !overdue) || !(await isAny())) return;
     const most = overdue && (await isAny(overdue.ms)) ? overdue.concurrency : concurrency;
     const count = most - this.#runs.size;
@@ -109,14 +131,36 @@ export class TaskWorker {
     const taking = { kind, attempt, count, leaseMs: LEASE_MS };
     const isFirst = firstMs !== undefined && (await isAny(firstMs));
     const others =
-      isFirst && this.#wasFirst ? await this.database.step(take, { ...taking, withinMs: firstMs }) : [];
-    const taken = others.length > 0 ? others : await this.database.step(take, taking);
+      isFirst && this.#wasFirst
+        ? await this.database.step(this.#taking, { ...taking, withinMs: firstMs })
+        : [];
+    const taken = others.length > 0 ? others : await this.#takeInTurn(taking);
     this.#wasFirst = isFirst && others.length === 0;
     for (const task of taken) {
       // A run that lost its task may not have ended yet.
       if (this.#closed || this.#runs.has(task.name)) await this.#end(task, this.#closed ? 0 : RETRY_MS);
       else this.#start(task, heldUntil);
     }
+  }
+
+  async #isAny(which: DueTasks): Promise<boolean> {
+    return (await this.database.read(this.#due(this.work.kind, which))).length > 0;
+  }
+
+  /** Takes tasks of owners that had no turn yet. If none of these is due, the turns begin anew. */
+  async #takeInTurn(taking: Taking): Promise<readonly TakenTask[]> {
+    let passed: readonly string[] = [];
+    if (this.work.owner && performance.now() >= this.#othersAt) {
+      passed = [...this.#served];
+      if (!(await this.#isAny({ passed }))) {
+        passed = [];
+        this.#served.clear();
+        this.#othersAt = performance.now() + OTHERS_MS;
+      }
+    }
+    const taken = await this.database.step(this.#taking, { ...taking, passed });
+    for (const { owner } of taken) this.#served.add(owner);
+    return taken;
   }
 
   #start(task: TakenTask, heldUntil: number): void {

@@ -18,7 +18,7 @@ import { ESTATE, LOOKS, MIN_GAP_MS } from '../../src/estate/estate-steps-store.t
 import { EstateWrites } from '../../src/estate/estate-writes.ts';
 import { Metrics } from '../../src/observability/metrics.ts';
 import { countWrites, groupOf, groupWrites } from '../../src/order-ledger/order-counts-store.ts';
-import { end as endTask, take } from '../../src/tasks/task-store.ts';
+import { end as endTask, takeBy } from '../../src/tasks/task-store.ts';
 import type { EstateConfig } from '../../src/config/app-config.ts';
 import type { Generations } from '../../src/read-cache/read-keys.ts';
 import type { UpstreamClient } from '../../src/upstream/upstream.client.ts';
@@ -109,7 +109,7 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
   /** Takes the tasks of all enterprises that are due. */
   async function held(count = 100): Promise<ReadonlyMap<string, TaskHold>> {
     const attempt = randomUUID();
-    const taken = await database.step(take, { kind: ESTATE, attempt, count, leaseMs: 60_000 });
+    const taken = await database.step(takeBy(), { kind: ESTATE, attempt, count, leaseMs: 60_000 });
     const over = new AbortController().signal;
     return new Map(taken.map(({ name }) => [name, { name, attempt, over }]));
   }

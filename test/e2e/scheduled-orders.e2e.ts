@@ -116,6 +116,22 @@ describe('an order for a later time', () => {
     expect(await typesOf(of)).toEqual(['license-order.scheduled', 'license-order.succeeded']);
   });
 
+  it('does not wait behind the many orders of another caller that are due before it', async () => {
+    const [time, later] = [at(2 * SOON_MS), at(2 * SOON_MS + 1)];
+    const many = Array.from({ length: 40 }, number);
+    const one = number();
+    const place = async (of: string, notBefore: string, key?: string) =>
+      expect((await gateway.post(ORDERS, { ...orderOf(of), notBefore }, { key })).status).toBe(202);
+    await Promise.all(many.map((of) => place(of, time, gateway.keys['buyer'])));
+    await place(one, later, gateway.keys['leaver']);
+    await sandbox.fault({ operation: 'batchOrder', action: { delayMs: 100 } });
+    await becomes(one, 'succeeded');
+    const journal = await sandbox.journal('batchOrder');
+    const of = journal.map(({ body }) => (body as { channelOrderId: string }).channelOrderId);
+    expect(of.indexOf(one)).toBeLessThan(many.length / 2);
+    await Promise.all(many.map((each) => becomes(each, 'succeeded')));
+  });
+
   it('that may have been sent before the database was restored counts as sent at its time: it is searched for often, and not settled as not placed too early', async () => {
     const of = number();
     const change = (statement: string) => askDatabase(stack.databaseUrl(), statement);

@@ -5,12 +5,14 @@ import { describe, expect, it } from '@jest/globals';
 import { sql } from '../../src/database/sql.ts';
 import type { Step } from '../../src/database/step.ts';
 import { reportFaults } from '../../src/shared/edge.ts';
-import { add, end, heldTasks, holdIn, renew, take, type TakenTask } from '../../src/tasks/task-store.ts';
+import { add, end, heldTasks, holdIn, renew, takeBy, type TakenTask } from '../../src/tasks/task-store.ts';
 import { type TaskHold, TaskWorker } from '../../src/tasks/task-worker.ts';
 import { engines } from '../support/database.ts';
 import { until } from '../support/redis.ts';
 import { settings } from '../support/settings.ts';
 import { LONG_MS, useDatabase } from '../support/use-database.ts';
+
+const take = takeBy();
 
 describe.each(engines)('the contract of tasks: %s', (engine) => {
   const { database, other, url, change, atEnd } = useDatabase(engine);
@@ -146,6 +148,30 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
     expect(later).toEqual(
       later.map((_, at) => ((later[0] === 'first') === (at % 2 === 0) ? 'first' : 'other')),
     );
+  });
+
+  it('Owners take turns: the many tasks of one do not hold up those of others', async () => {
+    const kind = newKind();
+    const names = ['a-0', 'a-1', 'a-2', 'a-3', 'a-4', 'b-0', 'b-1', 'c-0'];
+    for (const name of names) await addAll(kind, [name]);
+    const seen: string[] = [];
+    const run = async ({ name }: TaskHold) => void seen.push(name);
+    const made = new TaskWorker(database(), {
+      kind,
+      concurrency: 1,
+      owner: sql`substr(tasks.name, 1, 1)`,
+      run,
+    });
+    made.start();
+    atEnd(() => made.close());
+    await until('all are done', () => seen.length === names.length);
+    expect(
+      seen
+        .slice(0, 3)
+        .map((name) => name.charAt(0))
+        .toSorted(),
+    ).toEqual(['a', 'b', 'c']);
+    expect(seen.toSorted()).toEqual(names);
   });
 
   it('The end of an attempt says when the task is due again', async () => {

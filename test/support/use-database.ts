@@ -2,7 +2,7 @@ import { afterAll, beforeAll, jest } from '@jest/globals';
 import { Database } from '../../src/database/database.ts';
 import type { Query } from '../../src/database/sql.ts';
 import type { Step } from '../../src/database/step.ts';
-import { take, type TakenTask } from '../../src/tasks/task-store.ts';
+import { takeBy, type TakenTask } from '../../src/tasks/task-store.ts';
 import { newEncryptionKey } from './canary.ts';
 import { emptyDatabase, type EngineName } from './database.ts';
 import { until } from './redis.ts';
@@ -86,7 +86,7 @@ export function useDatabase(engine: EngineName) {
       let found: TakenTask | undefined;
       await until(`the task ${name} is taken`, async () => {
         const taking = { kind, attempt: `attempt-${++attempts}`, count: 100, leaseMs };
-        found = (await first.step(take, taking)).find((task) => task.name === name);
+        found = (await first.step(takeBy(), taking)).find((task) => task.name === name);
         return found !== undefined;
       });
       return found as TakenTask;

@@ -15,6 +15,9 @@ import {
 
 /** The kind of the tasks of imports. The name of such a task is the id of its job. */
 export const IMPORT = 'import';
+/** The owner of such a task: the caller of the job. */
+export const CALLER_OF_JOB = sql`
+  coalesce((SELECT caller FROM jobs WHERE jobs.platform = tasks.platform AND jobs.job_id = tasks.name), '')`;
 
 const OPEN = sql`
   SELECT ${JOB_FIELDS} FROM jobs
