@@ -34,7 +34,7 @@ export class SessionService {
     this.store.assertUsable();
     // The question for the time shows that the store responds, before anything is sent.
     const createdAt = await this.store.now();
-    const token = await this.#login(username, password);
+    const token = await this.#login(caller.name, username, password);
     const lifeMs = token.refreshToken === undefined ? token.usableMs : MAX_LIFE_MS;
     const leftAtTokenEndMs = lifeMs - token.usableMs;
     const sessionId = randomBytes(ID_BYTES).toString('base64url');
@@ -124,7 +124,10 @@ export class SessionService {
     if (!stored) throw expired();
     const { token } = stored.record;
     if (token.version !== refusedVersion && tokenLeftMs(stored) > 0) return token;
-    const next = token.refreshToken === undefined ? undefined : await this.#refreshed(token.refreshToken);
+    const next =
+      token.refreshToken === undefined
+        ? undefined
+        : await this.#refreshed(stored.record.caller, token.refreshToken);
     const record = next && {
       ...stored.record,
       token: next,
@@ -138,19 +141,19 @@ export class SessionService {
   }
 
   /** Returns undefined if the platform refuses the refresh token. */
-  async #refreshed(refreshToken: string): Promise<AccessToken | undefined> {
+  async #refreshed(caller: string, refreshToken: string): Promise<AccessToken | undefined> {
     try {
-      return await this.tokens.forSession((endpoint) => endpoint.refresh(refreshToken));
+      return await this.tokens.forSession((endpoint) => endpoint.refresh(refreshToken), { caller });
     } catch (error) {
       if (isOfUser(error)) return undefined;
       throw error;
     }
   }
 
-  async #login(username: string, password: string): Promise<AccessToken> {
+  async #login(caller: string, username: string, password: string): Promise<AccessToken> {
     try {
       const login = (endpoint: TokenEndpoint) => endpoint.login(username, password);
-      return await this.tokens.forSession(login, this.config.deadlineMs);
+      return await this.tokens.forSession(login, { caller, waitMs: this.config.deadlineMs });
     } catch (error) {
       if (isOfUser(error)) throw new ProblemException('login-failed');
       throw error;

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { SpanKind } from '@opentelemetry/api';
 import pLimit from 'p-limit';
+import { FairLimit } from '../kit/fair-limit/fair-limit.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -30,8 +31,9 @@ export class TokenManager {
   readonly #limits = {
     application: pLimit(tokenConnections.application),
     user: pLimit(tokenConnections.user),
-    session: pLimit(tokenConnections.session),
   };
+
+  readonly #ofSessions = new FairLimit(tokenConnections.session);
 
   constructor(
     private readonly store: TokenStore,
@@ -78,15 +80,15 @@ export class TokenManager {
 
   /**
    * Requests a token for a session, which keeps the token itself. Nothing is requested while the endpoint is known to fail, or if no connection
-   * is free within `waitMs`.
+   * is free within `waitMs`. Callers take turns at the connections.
    */
   async forSession(
     request: (endpoint: TokenEndpoint) => Promise<AccessToken>,
-    waitMs?: number,
+    { caller = '', waitMs }: { readonly caller?: string; readonly waitMs?: number } = {},
   ): Promise<AccessToken> {
     const giveUpAt = performance.now() + (waitMs ?? Infinity);
     const begun = Promise.withResolvers<void>();
-    const token = this.#limits.session(() => {
+    const token = this.#ofSessions.run(caller, async () => {
       if (performance.now() >= giveUpAt) throw new TokenFailure('unavailable', 'waited_too_long');
       begun.resolve();
       return this.#askForSession(request);

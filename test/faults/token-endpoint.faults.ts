@@ -67,7 +67,7 @@ const NO_TOKEN = { code: 'dependency-unavailable', outcome: 'not_processed', ret
 const REFUSED = { code: 'upstream-credential-rejected', outcome: 'not_processed', retryable: false };
 
 describe('one gateway', () => {
-  const gateway = new TestGateway();
+  const gateway = new TestGateway([{ name: 'neighbour', scopes: ['sessions:write'] }]);
   const secretFile = join(gateway.callersFile, '..', 'app-secret');
   let child: GatewayProcess;
   let passedMs = 0;
@@ -164,12 +164,14 @@ describe('one gateway', () => {
       expect(endpoint.requests).toHaveLength(1);
     });
 
-    it('T3 slow: logins beyond the connections wait for them until their deadline, and no token request counts as failed', async () => {
+    it('T3 slow: logins beyond the connections wait for them until their deadline, one of another caller does not wait behind them, and no token request counts as failed', async () => {
       const login = { username: 'anna@harbour', password: sandbox.seedPassword };
       endpoint.answer = (...args) =>
         setTimeout(() => void passOn(...args), args[1].form.has('password') ? 600 : 0);
       const logins = Promise.all(Array.from({ length: 60 }, () => gateway.post('/v1/sessions', login)));
       await until('logins are at the endpoint', () => endpoint.requests.length >= 4);
+      const key = gateway.keys['neighbour'];
+      expect((await gateway.post('/v1/sessions', login, { key })).status).toBe(201);
       expect((await read()).status).toBe(200);
       expect(outcomes(await logins).toSorted()).toEqual([201, `503 ${NO_TOKEN.code}`]);
       expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'ok', tokens: 'up' });
