@@ -49,6 +49,10 @@ export class TransportError extends Error {
 const CONFIRMED_FOR_MS = 100;
 /** The time after the deadline for which the gateway waits for a response that must not be lost. */
 const LATE_MS = 5 * 60_000;
+/** A timer that is late by more than this shows that the process stood still. It has not read yet what arrived meanwhile. */
+const STOOD_STILL_MS = 50;
+/** The time to read it. */
+const READ_MS = 250;
 
 type Response = AxiosResponse<Buffer>;
 
@@ -82,7 +86,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     private reject: (error: unknown) => void,
     private readonly budget?: ResponseBudget,
   ) {
-    const atDeadline = edge('deadline', () => this.#deadline());
+    const lateAt = performance.now() + (config.timeout ?? 0) + STOOD_STILL_MS;
+    const end = edge('deadline', () => this.#deadline());
+    const atDeadline = edge('deadline', () => {
+      if (this.#sent && performance.now() > lateAt) this.#timer = setTimeout(end, READ_MS);
+      else this.#deadline();
+    });
     this.#timer = setTimeout(atDeadline, config.timeout);
     this.#leave = underWay.add(this);
     config.abandon?.addEventListener('abort', this.#abandoned);

@@ -370,6 +370,22 @@ describe('a process that cannot work', () => {
     expect((await gateway.get(READY)).body).toMatchObject({ status: 'ok', load: 'ok' });
   });
 
+  it('P8 after a pause beyond the deadline of calls, callers get what the platform has answered meanwhile, and no circuit opens', async () => {
+    const paused = await start({ disturbed: true }, { UPSTREAM_DEADLINE_MS: '1000' });
+    try {
+      expect((await paused.gateway.get(ASSETS)).status).toBe(200);
+      await sandbox.fault({ operation: 'listAssets', action: { delayMs: 500 } });
+      const headers = { 'cache-control': 'no-cache' };
+      const reads = Array.from({ length: 30 }, () => paused.gateway.get(ASSETS, { headers }));
+      await sandbox.untilSpoiled(reads.length, ...reads);
+      await paused.child.disturb({ block: 2_000, times: 1 });
+      expect([...new Set(await statusesOf(reads))]).toEqual([200]);
+      expect((await paused.gateway.get(ASSETS)).status).toBe(200);
+    } finally {
+      await paused.gateway.stop();
+    }
+  });
+
   it('P10 with a heap that is nearly full refuses new requests, finishes the rest, and recovers later', async () => {
     const inFlight = await slowCalls(gateway, { delayMs: 3_000 });
     await child.disturb({ heap: 228 });
