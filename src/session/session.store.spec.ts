@@ -8,7 +8,7 @@ import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { type AccessToken, accessToken } from '../token/principal.ts';
-import { type SessionRecord, SessionStore, type StoredSession } from './session.store.ts';
+import { MAX_SESSIONS, type SessionRecord, SessionStore, type StoredSession } from './session.store.ts';
 
 const { ended, atEnd } = endings();
 
@@ -29,11 +29,14 @@ async function storeIn(kind: 'Redis' | 'the process'): Promise<SessionStore> {
   return new SessionStore(connection);
 }
 
-async function newSession(store: SessionStore): Promise<{ key: string; read: () => Promise<StoredSession> }> {
+async function newSession(
+  store: SessionStore,
+  caller = 'billing',
+): Promise<{ key: string; read: () => Promise<StoredSession> }> {
   const key = store.keyOf(randomBytes(16).toString('base64url'));
   const record: SessionRecord = {
     username: 'anna@harbour',
-    caller: 'billing',
+    caller,
     createdAt: 0,
     expiresAt: LIFE_MS,
     token: newToken(),
@@ -69,3 +72,21 @@ it.each(['Redis', 'the process'] as const)(
     expect(await store.read(key)).toBeUndefined();
   },
 );
+
+it('in the process a caller has so many sessions: a further one ends its oldest, and none of another caller', async () => {
+  const store = await storeIn('the process');
+  const [other, oldest, second] = [
+    await newSession(store, 'other'),
+    await newSession(store),
+    await newSession(store),
+  ];
+  for (let count = 2; count < MAX_SESSIONS; count++) await newSession(store);
+  await oldest.read();
+  const last = await newSession(store);
+  expect(await store.read(oldest.key)).toBeUndefined();
+  await Promise.all([second, last, other].map(({ read }) => read()));
+  // A session that was ended leaves its place.
+  await store.remove(last.key);
+  await newSession(store);
+  await second.read();
+});

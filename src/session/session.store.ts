@@ -32,6 +32,8 @@ export interface StoredSession {
 }
 
 const LEASE_MS = 10_000;
+/** The most sessions of one caller in the process. Beyond it the oldest ends, so that no caller fills the memory. */
+export const MAX_SESSIONS = 10_000;
 
 const AWAY =
   'The store in which the gateway keeps sessions does not respond. Nothing was sent to the platform.';
@@ -49,6 +51,8 @@ const BUSY =
 export class SessionStore {
   /** `endsAt` is a time of performance.now(). */
   readonly #local = new Map<string, { record: SessionRecord; endsAt: number }>();
+  /** The keys of each caller's sessions in the process, the oldest first. */
+  readonly #ofCallers = new Map<string, Set<string>>();
   /** Undefined without Redis. */
   readonly #sealed: StoreSealer | undefined;
 
@@ -92,7 +96,13 @@ export class SessionStore {
         .catch((error: unknown) => unavailable(error, NOT_STORED));
       return;
     }
-    for (const [each, { endsAt }] of this.#local) if (endsAt <= performance.now()) this.#local.delete(each);
+    const own = this.#ofCallers.get(record.caller) ?? new Set<string>();
+    this.#ofCallers.set(record.caller, own);
+    for (const oldest of own) {
+      if (own.size < MAX_SESSIONS && this.#readLocal(oldest)) break;
+      this.#forget(oldest);
+    }
+    own.add(key);
     this.#local.set(key, { record, endsAt: performance.now() + lifeMs });
   }
 
@@ -109,7 +119,7 @@ export class SessionStore {
       const held = this.#readLocal(key) && this.#local.get(key);
       if (held?.record !== last) return false;
       if (record) held.record = record;
-      else this.#local.delete(key);
+      else this.#forget(key);
       return true;
     }
     const sealed = record && this.#sealed.seal(JSON.stringify(record), key);
@@ -118,7 +128,7 @@ export class SessionStore {
 
   async remove(key: string): Promise<void> {
     if (this.redis.configured) await this.#ask((client) => client.del(key));
-    else this.#local.delete(key);
+    else this.#forget(key);
   }
 
   /** Runs `work` while no other replica does so for this session. It waits until `giveUpAt` (performance.now) at most. */
@@ -128,6 +138,12 @@ export class SessionStore {
     const result = await underLease(run, `${key}:lock`, { lifeMs: LEASE_MS, giveUpAt }, work);
     if (!result) throw new ProblemException('dependency-unavailable', { detail: BUSY, retryAfter: 1 });
     return result;
+  }
+
+  #forget(key: string): void {
+    const { caller = '' } = this.#local.get(key)?.record ?? {};
+    this.#ofCallers.get(caller)?.delete(key);
+    this.#local.delete(key);
   }
 
   #readLocal(key: string): StoredSession | undefined {
