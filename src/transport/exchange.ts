@@ -86,11 +86,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     private reject: (error: unknown) => void,
     private readonly budget?: ResponseBudget,
   ) {
-    const lateAt = performance.now() + (config.timeout ?? 0) + STOOD_STILL_MS;
-    const end = edge('deadline', () => this.#deadline());
+    let lateAt = performance.now() + (config.timeout ?? 0) + STOOD_STILL_MS;
     const atDeadline = edge('deadline', () => {
-      if (this.#sent && performance.now() > lateAt) this.#timer = setTimeout(end, READ_MS);
-      else this.#deadline();
+      if (!this.#sent || performance.now() <= lateAt) return this.#deadline();
+      lateAt = Infinity;
+      this.#timer = setTimeout(atDeadline, READ_MS);
     });
     this.#timer = setTimeout(atDeadline, config.timeout);
     this.#leave = underWay.add(this);
