@@ -271,6 +271,9 @@ describe('a server of PostgreSQL', () => {
       clock.step(aheadMs);
       const attempts = () => askDatabase(databaseUrl, 'SELECT FROM attempts');
       await until(`search ${times}`, async () => (await attempts()).length === times);
+      // The time of the next search is told by the clock that is stepped next.
+      const held = () => askDatabase(databaseUrl, 'SELECT FROM tasks WHERE lease_until > 0');
+      await until(`the end of search ${times}`, async () => (await held()).length === 0);
     };
     const rules = await lack();
     await searched(1, 11_000);
