@@ -24,6 +24,12 @@ describe('the kind and place of a failure', () => {
     [new Error('one\n{"event":"forged"}'), 'one {"[secret]":"[secret]"}'],
     [new Error('at redis://me:hidden@host:1'), 'at redis://[secret]@host:1'],
     [new Error('x'.repeat(9_000)), 'x'.repeat(300)],
+    [new Error(`login with lgw_${'key'.repeat(14)} failed`), 'login with [secret] failed'],
+    [new Error(`login with ${'aBCd'.repeat(8)} failed`), 'login with [secret] failed'],
+    [
+      new Error('MemberImportsDispatcher: ERR_HTTP_HEADERS_SENT'),
+      'MemberImportsDispatcher: ERR_HTTP_HEADERS_SENT',
+    ],
   ])('have its message, without what it quotes: %p', (thing, message) => {
     expect(errorSummary(thing).message).toBe(message);
   });

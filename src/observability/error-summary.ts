@@ -7,8 +7,12 @@ const KIND = /^[A-Za-z]{1,60}$/;
 /** A quotation in a message. It may be data: a text that is no JSON, a header, a value. Names of fields and files have single quotes. */
 const QUOTED = /"[^"]*"?|`[^`]*`?/g;
 const LOGIN_OF_URL = /(?<=\/\/)[^/\s@]+@/g;
-/** Letters and digits of a random token, key or password. The log masks the gateway's own secrets, which it knows. */
-const RANDOM = /[A-Za-z0-9+=_-]{12,}/g;
+/** Words that may be a token, key or password. The log masks the gateway's own secrets, which it knows. */
+const LONG = /[A-Za-z0-9+=_-]{12,}/g;
+/** Where small letters and capitals meet. In a random word that is about every second letter, and in a name only at its words. */
+const CHANGE = /[a-z](?=[A-Z])|[A-Z](?=[a-z])/g;
+/** The beginning of the keys that `npm run new-key` makes, a few of which have no digit. */
+const KEY = 'lgw_';
 const MOST = 300;
 
 /**
@@ -38,6 +42,12 @@ function masked(message: string): string {
     text
       .replace(LOGIN_OF_URL, `${MASK}@`)
       .replace(QUOTED, (quoted) => (quoted.length > 2 ? `"${MASK}"` : quoted))
-      .replace(RANDOM, (word) => (/\d/.test(word) && /[A-Za-z]/.test(word) ? MASK : word));
+      .replace(LONG, (word) => (isRandom(word) ? MASK : word));
   return cleanText(message, mask).slice(0, MOST).toWellFormed();
+}
+
+function isRandom(word: string): boolean {
+  if (word.startsWith(KEY)) return true;
+  const changes = word.match(CHANGE)?.length ?? 0;
+  return (/\d/.test(word) && /[A-Za-z]/.test(word)) || changes > word.length / 3;
 }
