@@ -9,7 +9,7 @@ const QUOTED = /"[^"]*"?|`[^`]*`?/g;
 const LOGIN_OF_URL = /(?<=\/\/)[^/\s@]+@/g;
 /** Words that may be a token, key or password. The log masks the gateway's own secrets, which it knows. */
 const LONG = /[A-Za-z0-9+=_-]{12,}/g;
-/** Where small letters and capitals meet. In a random word that is about every second letter, and in a name only at its words. */
+/** A change between a small letter and a capital. A random word has one at about every second letter, a name only at its words. */
 const CHANGE = /[a-z](?=[A-Z])|[A-Z](?=[a-z])/g;
 /** The beginning of the keys that `npm run new-key` makes, a few of which have no digit. */
 const KEY = 'lgw_';

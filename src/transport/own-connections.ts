@@ -41,11 +41,7 @@ export class OwnConnections {
     if (this.#closed) return exchange.unconnected(new Error('no more connections'));
     const open = () => this.#begin(request, exchange);
     if (this.#open < this.limits.connections) return open();
-    const leave = this.#queue.add(exchange.config.caller ?? '', () => {
-      leave();
-      open();
-    });
-    exchange.onResult = leave;
+    exchange.onResult = this.#queue.add(exchange.config.caller ?? '', open);
   }
 
   /** Refuses new exchanges, ends late ones, and waits for the exchanges of waiting callers. */

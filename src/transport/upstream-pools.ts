@@ -125,11 +125,8 @@ class SharedConnections implements Route {
 
   dispatch(request: Dispatcher.DispatchOptions, exchange: Exchange): void {
     if (this.#used < this.max) return this.#begin(request, exchange);
-    const leave = this.#queue.add(exchange.config.caller ?? '', () => {
-      leave();
-      this.#begin(request, exchange);
-    });
-    exchange.onResult = leave;
+    const begin = () => this.#begin(request, exchange);
+    exchange.onResult = this.#queue.add(exchange.config.caller ?? '', begin);
   }
 
   #begin(request: Dispatcher.DispatchOptions, exchange: Exchange): void {

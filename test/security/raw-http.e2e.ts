@@ -223,7 +223,7 @@ describe('requests behind a stream of events, on the same connection', () => {
 
   it('S11 do not begin while it is open, so that their responses do not fill the memory', async () => {
     await behindStream(() => smuggled().repeat(20));
-    // Those before it would have been sent to the platform, too.
+    // A read that began earlier would have been sent to the platform, too.
     expect((await gateway.get(read.path)).status).toBe(200);
     expect(await sandbox.calls()).toHaveLength(1);
   });

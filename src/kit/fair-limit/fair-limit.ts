@@ -21,11 +21,8 @@ export class FairLimit {
 
   /** Resolves when a task that ends has left its place to this one. */
   #place(key: string): Promise<void> {
-    return new Promise((resolve) => {
-      const leave = this.#waiting.add(key, () => {
-        leave();
-        resolve();
-      });
-    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.add(key, resolve);
+    return promise;
   }
 }

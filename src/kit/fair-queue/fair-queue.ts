@@ -16,14 +16,14 @@ export class FairQueue<T> {
     };
   }
 
-  /** Returns the first item of the key whose turn it is, and does not delete it. The next turn is that of another key. */
+  /** Deletes the first item of the key whose turn it is, and returns it. The next turn is that of another key. */
   next(): T | undefined {
     const [turn] = this.#keys;
     if (!turn) return undefined;
     const [key, own] = turn;
+    const item = own.shift();
     this.#keys.delete(key);
-    this.#keys.set(key, own);
-    const [item] = own;
+    if (own.size > 0) this.#keys.set(key, own);
     return item;
   }
 }

@@ -25,6 +25,16 @@ export class PassingSet<T> implements Iterable<T> {
     };
   }
 
+  /** Deletes the first item and returns it. */
+  shift(): T | undefined {
+    const [place] = this.#places;
+    if (!place) return undefined;
+    const { item } = place;
+    place.item = undefined;
+    this.#places.delete(place);
+    return item;
+  }
+
   *[Symbol.iterator](): Iterator<T> {
     for (const { item } of this.#places) yield item as T;
   }
