@@ -72,7 +72,7 @@ export interface Companies {
   readonly products: number;
 }
 
-/** In PEM. */
+/** The texts are in PEM. */
 export interface TlsOptions {
   readonly cert: string;
   readonly key: string;

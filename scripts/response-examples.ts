@@ -240,7 +240,7 @@ async function collect(
       if (Object.keys(FIXED[operationId]).length > 0) examples[operationId] = FIXED[operationId];
       continue;
     }
-    // Its event is in no example.
+    // The event that this operation sends again is in no example.
     if (operationId === 'redeliver') continue;
     const bodies = bodiesOf(operation);
     const best = bodies[BEST[operationId] ?? ''];

@@ -84,7 +84,7 @@ export async function placeAndWait(
       if (isProblem(error, 'outcome-unknown', 'request-in-progress')) isTaken = true;
       else if (isGatewayUnreachable(error)) mayBePlaced ||= error.sent;
       else if (isProblem(error) && error.retryable) mayBePlaced ||= error.outcome !== 'not_processed';
-      // Also where a gateway lost its record: it would send the order a second time.
+      // The gateway may have lost its record of the order, and would send the order a second time.
       else if (isTaken || (mayBePlaced && !isProblem(error, 'upstream-rejected')))
         throw new OrderNotSettled(key, seen, error);
       else throw error;

@@ -56,8 +56,6 @@ export function prepare(base: string, { id, operation, input, options, acting, p
       return encodeURIComponent(value);
     },
   );
-  // Without a body every field is a parameter, and the gateway refuses unknown ones by name. An operation without fields of a body refuses
-  // a body, even an empty object.
   const isBody = payload === undefined && !/GET|DELETE/.test(method) && Object.keys(rest).length > 0;
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(rest)) {

@@ -24,7 +24,7 @@ const LOST = { operation: 'batchOrder', times: 1, phase: 'after', action: { rese
 
 const { sandbox, gateway } = useStack({ environment: { CACHE_TTL_MS: '60000' } });
 let licensing: Licensing;
-/** Between a client and the gateway. */
+/** This proxy stands between a client and the gateway. */
 let proxy: FaultProxy;
 let throughProxy: Licensing;
 
@@ -324,7 +324,7 @@ describe('credentials', () => {
         'baseUrl has neither credentials nor a query',
       ],
       [{ baseUrl: 'http://gateway', apiKey: 'a', token: () => 'b' }, 'Give apiKey or token: each is set'],
-      // Such as a variable that is not set.
+      // A variable that is not set gives such options.
       [{ baseUrl: 'http://gateway', apiKey: undefined }, 'apiKey (or LICENSING_API_KEY) is empty'],
       [{ baseUrl: undefined }, 'baseUrl (or LICENSING_URL) is empty'],
       [{ baseUrl: '', apiKey: 'a' }, 'baseUrl is empty'],

@@ -589,14 +589,14 @@ sys.exit(child.wait())`;
       expect((await imported(path)).code).toBe(1);
       const failed = readFileSync(failedFile, 'utf8');
       expect(failed).toMatch(ending === 'csv' ? /;failed;/ : /:"failed",/);
-      // As it is, it fails again, and says so in the same columns.
+      // The unchanged file fails again, and reports its failures in the same columns.
       const [newest = ''] = (await licensing('jobs list --json')).out.split('\n');
       const { jobId } = JSON.parse(newest) as { jobId: string };
       const again = await licensing(`jobs retry ${jobId}`, failedFile);
       expect([again.code, again.err]).toEqual([1, expect.stringContaining('1 row failed')]);
       expect(readFileSync(`${path}.failed-2.${ending}`, 'utf8')).toBe(failed);
       const mended = failed.replace('bo', account);
-      // As another program saves it.
+      // Another program saves the file in this form.
       const saved =
         ending === 'csv'
           ? mended.replace(/status;code;message/, '"status";"code";"message"')
@@ -757,7 +757,7 @@ sys.exit(child.wait())`;
       ['asets list', 'No command "asets list"; did you mean assets list? `licensing --help` lists them.\n'],
     ] as const)
       expect([line, await licensing(line)]).toEqual([line, { code: 2, out: '', err }]);
-    // So that a program that reads JSON can read it.
+    // A program that reads JSON can read these lines.
     for (const [line, detail] of [
       ['whoami --nonsense --json', 'whoami has no option --nonsense'],
       ['whoami --url --json', `--url needs a value; ${dash}`],
@@ -837,7 +837,7 @@ sys.exit(child.wait())`;
     expect(offered('licensing orders settle --re')).toBe('--reason');
     expect(offered('licensing orders list --state in_')).toBe('in_doubt');
     expect(offered('licensing orders settle --as ')).toBe('succeeded not_placed');
-    // Of the other commands it is the alias of a user.
+    // The other commands complete the aliases of users.
     expect(offered('licensing members list --as succ')).toBe('');
     expect(offered('licensing asse')).toBe('assets');
     expect(offered('licensing webhooks re')).toBe('redeliver');

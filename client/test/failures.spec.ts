@@ -297,7 +297,7 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
   it('the wait for an order knows its record in states in which the gateway keeps no items', async () => {
     const order = newOrder();
     const ended = (state: string) => ({ status: 200, body: recordOf(order, { state, items: [] }) });
-    // At first another process holds the number.
+    // Another process holds the number at first.
     const begun = problem(409, 'request-in-progress', { outcome: 'unknown' });
     const wait = () => licensing.orders.placeAndWait(order, { pollMs: 10 });
 
@@ -571,7 +571,7 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
       outcome: 'unknown',
     });
 
-    // Of a read there is nothing that could have happened.
+    // A failed read has changed nothing.
     server.play(problem(503, 'x', { ...RETRYABLE, outcome: 'unknown' }), refusal, refusal);
     expect(await failure(licensing.assets.list(HARBOUR))).toMatchObject({ outcome: 'not_processed' });
 

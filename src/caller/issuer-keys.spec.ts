@@ -32,7 +32,7 @@ async function missed(reason: string): Promise<number> {
   );
 }
 
-/** For how long requests in a row have brought no keys, in seconds. */
+/** Returns the seconds for which no request has brought keys. */
 async function missing(): Promise<Record<string, number>> {
   const samples = await metrics.samples('gateway_issuer_keys_missing_seconds');
   return Object.fromEntries(samples.map(({ labels, value }) => [labels['reason'] ?? '', value]));

@@ -8,7 +8,7 @@ import { counted, duration, named, timeOf } from './words.ts';
 
 /** What the stores that all replicas share contain. */
 export interface StoredState {
-  /** Of the accepted orders only those that an operator may settle by now. */
+  /** The accepted orders that an operator may settle by now. */
   readonly orders: WaitingOrders;
   /** The number of orders of which a search found more licence orders than were ordered. */
   readonly placedTwice: number;

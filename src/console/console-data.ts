@@ -68,7 +68,7 @@ export class ConsoleData {
 
   /** Returns what needs attention, and the size of each section. What cannot be read counts as none, and needs attention itself. */
   async #state(): Promise<object> {
-    // In the order of the reads, so that the same outage always has the same title.
+    // The failures, in the order of the reads, so that the same outage always has the same title.
     const failed: (string | undefined)[] = [];
     const known = <T>(what: string, none: T, read: Promise<T>): Promise<T> => {
       const place = failed.push(undefined) - 1;

@@ -17,12 +17,12 @@ const NAMES = ['begun', 'feed'];
 /** How many numbers the feed skips after a loss. Another gateway may have seen some of them. */
 export const SKIPPED = 1_000;
 
-/** Also reads the clock of the database, which a step needs as well. The rows have no identity if the platform has none. */
+/** The query also reads the clock of the database, which a step needs as well. The rows have no identity if the platform has none. */
 export const LOOK = sql`
   SELECT clock.now, identities.identity, identities.confirmed_at, identities.lost_at, identities.lost_seen, numbers.name, numbers.value
   FROM (SELECT ${NOW} AS now) AS clock LEFT JOIN identities ON identities.platform = :platform
     LEFT JOIN numbers ON numbers.platform = identities.platform`;
-/** In the look of a step: when an operator last confirmed a database that may lack commits, in ms; 0: never. */
+/** The time in ms at which an operator last confirmed a database that may lack commits; 0: never. A step reads it with the identity. */
 export const CONFIRMED = sql`SELECT confirmed_at AS "confirmedAt" FROM identities WHERE platform = :platform`;
 const OTHERS = sql`SELECT platform FROM identities WHERE platform <> :platform ORDER BY platform LIMIT 10`;
 /** Writes a text that nobody reads. */
@@ -36,7 +36,7 @@ const MAKE_NUMBERS = sql`
 const LOCK = sql`SELECT 1 AS one FROM identities WHERE platform = :platform ${FOR_UPDATE}`;
 const SET_LOST = sql`
   UPDATE identities SET lost_at = coalesce(lost_at, ${NOW}), lost_seen = :seen WHERE platform = :platform`;
-/** By the clock of the database, and always later than before. That clock may have been ahead at an earlier confirmation. */
+/** The time of the database's clock, or 1 ms after the earlier confirmation. That clock may have been ahead at that confirmation. */
 const LATER = either(
   sql`GREATEST(${NOW}, confirmed_at + 1, :least)`,
   sql`max(${NOW}, confirmed_at + 1, :least)`,

@@ -42,7 +42,7 @@ export class SealedTexts {
     return this.#sealer?.sealBytes(bytes, this.#bound(name)) ?? bytes;
   }
 
-  /** As {@link open}. */
+  /** Opens bytes in the same way as {@link open}. */
   openBytes(sealed: Buffer, name: string): Buffer | undefined {
     const bytes = this.#sealer ? this.#sealer.openBytes(sealed, this.#bound(name)) : sealed;
     if (bytes === undefined) this.#assertOwn(headOf(sealed));

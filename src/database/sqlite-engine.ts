@@ -161,7 +161,7 @@ export class SqliteFile implements Engine {
     try {
       return statSync(this.path, { throwIfNoEntry: false });
     } catch {
-      // Such a name can have no file: it is too long, or a part of it is a link to itself.
+      // No file can have such a name: it is too long, or a part of it is a link to itself.
       return undefined;
     }
   }

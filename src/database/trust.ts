@@ -39,7 +39,7 @@ const LACKING: ReadonlySet<TrustReason> = new Set(['unready', 'identity', 'numbe
 const CONFIRM = 'orders are refused until an operator confirms it with `npm run database-init`';
 
 interface Watched {
-  /** Its rows also have the clock of the database, as `now`. */
+  /** The rows of the query also have the clock of the database, as `now`. */
   readonly query: Query;
   /** Returns the fault for which nothing may be written. */
   readonly check: (found: Rows) => DatabaseFault | undefined;

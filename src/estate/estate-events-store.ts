@@ -42,7 +42,7 @@ const NOTE = sql`
 const WRITTEN = sql`
   SELECT key, until_at AS "until" FROM estate_written
   WHERE platform = :platform AND ${amongTexts(sql`key`, sql`:keys`)}`;
-/** By the clock of the database and by that of this process: one that is ahead for a while must not delete what is still needed. */
+/** Both the clock of the database and that of this process count: one that is ahead for a while must not delete what is still needed. */
 const FORGET_WRITTEN = sql`DELETE FROM estate_written WHERE platform = :platform AND until_at < (SELECT ${NOW}) - :keptMs AND until_at < :now - :keptMs`;
 const FORGET_TOLD = sql`DELETE FROM estate_told WHERE platform = :platform AND ends_at < (SELECT ${NOW}) AND ends_at < :now`;
 
@@ -133,7 +133,7 @@ const DUE = sql`
   ORDER BY ${ENDING} LIMIT :most`;
 const OF_DUE = sql`
   FROM estate_assets AS asset WHERE asset.platform = :platform AND asset.enterprise = due.enterprise AND asset.asset_id = due.asset_id`;
-/** As many of them as one read may return, with the details of their assets. */
+/** The first due rows with the details of their assets, as many as one read may return. */
 const FIRST_DUE = sql`
   SELECT ${fields(TOLD)}, (SELECT details ${OF_DUE}) AS details
   FROM ${firstBytes(

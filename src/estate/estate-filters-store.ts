@@ -28,7 +28,10 @@ export interface FindKeys {
   readonly hashes: readonly string[];
 }
 
-/** More granted enterprises than this are not looked up one by one: all rows are read in order, and those of other enterprises are left out. */
+/**
+ * The largest number of granted enterprises that are looked up one by one. With more, all rows are read in order, and those of other
+ * enterprises are left out.
+ */
 const MANY = 50;
 /** Each filter, by the name of its parameter. A row without an end matches neither `endsAfter` nor `endsBefore`. */
 const FILTERS: Readonly<Record<string, Sql>> = {

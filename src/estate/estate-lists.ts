@@ -97,7 +97,7 @@ export class EstateLists {
       if (!isWhole) return undefined;
       return instances.flatMap(({ product, merchandiseNums, licenseOrderId, channelOrderId }) => {
         if (!product) return [];
-        // In this order of fields earlier versions compare kept products as texts.
+        // The order of these fields matters, because earlier versions compare kept products as texts.
         const { productId, productUri, productName, startsAt, endsAt, trial, limitConcurrent } = product;
         const { crmProductId } = product;
         return [

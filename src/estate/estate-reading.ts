@@ -21,7 +21,7 @@ import { BY_WRITE, type Change, FIRST_MS, ONE_WRITTEN_MS } from './estate-steps-
 const DAY_MS = 86_400_000;
 /** An enterprise whose reading failed is read again after this time, or after the usual time if that is shorter. */
 const FAILED_MS = 10 * 60_000;
-/** If the database is away, or a maintenance has begun, the reading is tried again after this time. */
+/** The time until a reading is tried again if the database is away, or a maintenance has begun. */
 const SOON_MS = 2_000;
 /** A reading that gave way goes on before the readings that wait their turn, and after those that are to be first. */
 const GO_ON_MS = FIRST_MS / 2;
@@ -30,7 +30,7 @@ const MIN_ASSETS = 20;
 /** A reading for which a write waits gives way once its products have taken this many times as long as its lists. */
 const PRODUCTS_TO_LISTS = 3;
 const ASSETS_PER_STEP = 100;
-/** After this number of failures one after the other the platform is away, and the reading ends. */
+/** The number of failures one after the other that end the reading, because the platform is away. */
 const MAX_FAILURES = 3;
 
 /** The reasons for which an enterprise is forgotten after a day. The time of the first reading that met it follows. */
@@ -52,9 +52,9 @@ interface Reading extends Comparison {
 
 interface FoundAsset {
   readonly held: HeldAsset;
-  /** Its products are to be read. */
+  /** True if its products are to be read. */
   readonly isOpen: boolean;
-  /** It is stored together with its products. */
+  /** True if it is stored together with its products. */
   readonly isWaiting: boolean;
 }
 

@@ -42,7 +42,7 @@ export class EstateJob implements OnApplicationBootstrap, OnModuleDestroy, Befor
         isPaused: () => maintenance.stops('all'),
         run: (hold) => reading.run(hold),
       }),
-      // In a maintenance the looks go on without calls of the platform: endings are told.
+      // The job goes on in a maintenance, without calls of the platform, because endings are told.
       new TaskWorker(database, {
         kind: LOOKS,
         concurrency: 2,

@@ -81,7 +81,7 @@ function standardOutput(): DestinationStream {
     try {
       if (lines !== '') stream.write(lines);
     } catch {
-      // There is no log in which to report this.
+      // No log is left in which to report this.
       isFailing = true;
     }
   };

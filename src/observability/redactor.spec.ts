@@ -34,7 +34,7 @@ describe('a known secret in a text', () => {
     const passing = redactorOf('another').alsoMasking(() => ['a further one', secret]);
     for (const masked of [known.redact(`before ${text} after`), passing(`before ${text} after`)]) {
       expect(masked).toMatch(/^before .*\[secret\].* after$/);
-      // In base64, the digits that the secret shares with its neighbours are not masked.
+      // Digits that the secret shares with its neighbours in base64 are not masked.
       expect(masked.length).toBeLessThan(60);
     }
   });
@@ -119,7 +119,7 @@ describe('the passwords of a request', () => {
   it('are searched in a text that has none of them in a moment', () => {
     const redactor = redactorOf('another');
     const redact = (text: string) => redactor.alsoMasking(() => passwords)(text);
-    // To make all forms of each takes a second.
+    // Making all forms of each text would take a second.
     expect(shortestMs(redact, refusal, 5)).toBeLessThan(250);
   });
 
@@ -127,7 +127,7 @@ describe('the passwords of a request', () => {
     const redact = redactorOf('another').alsoMasking(() => passwords.slice(0, 100));
     const text = `${refusal}/${'r'.repeat(60)} 100%`;
     expect(redact(`${text} ${passwords[7]}`)).toBe(`${text} [secret]`);
-    // To make the forms for each row takes 2 ms and more.
+    // Making the forms for each row would take 2 ms and more.
     expect(shortestMs(redact, text)).toBeLessThan(1);
   });
 });

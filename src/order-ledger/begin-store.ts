@@ -22,7 +22,7 @@ import { MAINTENANCE, WINDOW } from '../maintenance/state/window-store.ts';
 import { orderEvent, placeOf, type WriteRow } from './write-rows.ts';
 import type { Begin, Begun } from './write-steps.ts';
 
-/** After this time a caller is told that the database is away, and nothing is sent. */
+/** The time after which a caller is told that the database is away, and nothing is sent. */
 const WITHIN_MS = 250;
 
 type BeginResult =

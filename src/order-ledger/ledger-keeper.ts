@@ -4,7 +4,9 @@ import { Metrics } from '../observability/metrics.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
 import { WriteRecords } from './write-rows.ts';
 
-/** At this pace, a write whose lease ended becomes in doubt within a second, even if no request names it. */
+/**
+ * The interval of the search for ended leases. A write whose lease ended becomes in doubt within a second, even if no request names it.
+ */
 const SWEEP_MS = 500;
 
 /** Ends the leases that have run out, and deletes the records that are no longer kept. */

@@ -53,19 +53,19 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
   caller: { scheduled: ['cancelled'] },
 };
 
-/** In these states the end of the order is not known. The record is kept until it is. */
+/** The states in which the end of the order is not known. The record is kept until it is. */
 export const unsettled: readonly State[] = ['scheduled', 'sending', 'accepted', 'incomplete', 'in_doubt'];
 
-/** In these states the order was sent and its end is not known. Reconciliation looks for the order. */
+/** The states in which the order was sent and its end is not known. Reconciliation looks for the order. */
 export const SOUGHT: ReadonlySet<State> = new Set(['accepted', 'incomplete', 'in_doubt']);
 
-/** In these states the platform did nothing, so the name is free for any payload. */
+/** The states in which the platform did nothing, so the name is free for any payload. */
 export const released: readonly State[] = ['not_sent', 'not_placed', 'cancelled'];
 
 /** A write that moves to one of these states was not carried out, so it gives back what it took: of budgets, and reserved numbers. */
 export const UNDONE: ReadonlySet<State> = new Set([...released, 'rejected', 'scheduled']);
 
-/** In these states the platform carried out all of the write, or a part of it. */
+/** The states in which the platform carried out all of the write, or a part of it. */
 export const CARRIED_OUT: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete']);
 
 export interface OrderedItem {

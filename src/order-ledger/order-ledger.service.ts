@@ -15,21 +15,26 @@ import { ObservedOrderLedger } from './observed-order-ledger.ts';
 import { endOf, problemFor, reasonOf } from './write-outcome.ts';
 import { type NewWrite, type OwnWrite, WriteRecorder } from './write-recorder.ts';
 
-/** For this time after the store was asked to begin, no second check is needed. The exchange sends within 100 ms of that moment, or not at all. */
+/**
+ * The time after the begin in the store for which no second check is needed. The exchange sends within 100 ms of that moment, or not at
+ * all.
+ */
 const FRESH_MS = 50;
 
 /** A check that took longer counts from its beginning: the lease may have ended since the database answered, as where the process was paused. */
 const MAX_CHECK_MS = 1_000;
 
-/** In these states a repeat gets the record, and not a problem. */
+/** The states in which a repeat gets the record, and not a problem. */
 const SHOWN: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'scheduled']);
 
 export interface OrderWrite extends Omit<NewWrite, 'name' | 'details'> {
   readonly caller: string;
   readonly order: Omit<OrderDetails, 'items' | 'reason' | 'settlement'>;
-  /** For a scheduled order: if it was not sent, it is scheduled again. */
+  /** True for a scheduled order: if it was not sent, it is scheduled again. */
   readonly waitsAgain?: boolean;
-  /** For the audit line of a scheduled order: is called once the end of the order is known, with the status that a request would get. */
+  /**
+   * Writes the audit line of a scheduled order. It is called once the end of the order is known, with the status that a request would get.
+   */
   readonly onEnd?: ((outcome: Outcome, status: number) => void) | undefined;
 }
 

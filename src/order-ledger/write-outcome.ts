@@ -49,7 +49,7 @@ export function endOf(error: unknown): End {
   };
 }
 
-/** With these problems the platform refused not the request itself, but its time or the gateway's credentials. */
+/** The problems with which the platform refused not the request itself, but its time or the gateway's credentials. */
 const NOT_OF_THE_REQUEST: ReadonlySet<string> = new Set([
   'upstream-credential-rejected',
   'session-expired',

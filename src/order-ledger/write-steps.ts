@@ -8,7 +8,7 @@ export interface Begin {
   readonly owner: string;
   /** The fingerprint of the payload under each encryption key. The store keeps the first and recognises any of them. */
   readonly fingerprints: readonly string[];
-  /** After this time the owner must not send any more. */
+  /** The time after which the owner must not send any more. */
   readonly leaseMs: number;
   readonly details: Details;
   /** The name of the write's `Idempotency-Key`, where it has one. */
@@ -58,7 +58,7 @@ export interface Move {
   readonly submittedAt?: number;
   /** Details that replace the stored ones; absent: the stored ones stay. */
   readonly details?: Details;
-  /** While the write is younger than this, the move is refused (`early`). */
+  /** The age of the write below which the move is refused (`early`). */
   readonly minAgeMs?: number;
 }
 

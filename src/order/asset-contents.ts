@@ -10,7 +10,7 @@ import type { AssetDto } from './dto/asset.dto.ts';
 
 /** The number of assets whose products are read at a time. It is small, so that the platform can serve other requests too. */
 const ASSETS_AT_A_TIME = 4;
-/** After this time the request fails. The read cache, or `known`, keeps what was read so far for the next request. */
+/** The time after which the request fails. The read cache, or `known`, keeps what was read so far for the next request. */
 export const READ_MS = 20_000;
 /** Two refusals of the platform to show an asset that it has listed. They do not prove that nothing is on the asset. */
 const REFUSALS: ReadonlySet<string> = new Set(['asset-not-found', 'asset-of-other-customer']);

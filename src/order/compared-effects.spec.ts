@@ -8,7 +8,7 @@ const of = (assetNum: string, more: Partial<Effects[number]> = {}): Effects[numb
 });
 /** The content of the asset cannot be read. */
 const unread = (assetNum: string) => of(assetNum, { productUri: null, readable: false });
-/** It is open whether the deletion means this product. */
+/** A deletion of which it is open whether it means this product. */
 const open = (assetNum: string, productUri: string) => of(assetNum, { productUri, readable: false });
 /** The list of assets cannot be read, or lacks the number. */
 const unlisted = (assetNum: string) => of(assetNum, { assetId: null, productUri: null, readable: false });

@@ -28,7 +28,7 @@ const MAX_PAUSE_MS = 30_000;
 const MAX_WAIT_MS = 24 * HOUR_MS;
 /** How often the record of a waiting order notes that it still waits. */
 const NOTE_MS = HOUR_MS;
-/** After this time without a note, because no gateway ran or orders were stopped, the wait starts again from zero. */
+/** The time without a note after which the wait starts again from zero, because no gateway ran or orders were stopped. */
 const MAX_GAP_MS = 6 * HOUR_MS;
 
 /**

@@ -260,7 +260,7 @@ function isFree(known: LedgerRecord | undefined): boolean {
   return !known || known.state === 'rejected' || released.includes(known.state);
 }
 
-/** In ms since the epoch. */
+/** Returns the time in ms since the epoch. */
 function timeOf({ notBefore }: PlaceOrderDto): number | undefined {
   return notBefore === undefined ? undefined : Date.parse(notBefore);
 }

@@ -27,7 +27,7 @@ import type {
 } from './dto/order-record.dto.ts';
 import { toOrderRecord } from './license-order.mapper.ts';
 
-/** For this time after the send the platform may still carry the order out, for example from a queue. */
+/** The time after the send in which the platform may still carry the order out, for example from a queue. */
 const NOT_PLACED_AFTER_MS = 15 * 60_000;
 
 /** A page with more bytes counts as large. */

@@ -5,7 +5,7 @@ import { ContractViolation } from '../upstream/upstream-failure.ts';
 import { toAssets, toCustomer, toCustomers, toEnterprise, toReservedAssetNums } from './order.mapper.ts';
 
 const data = (json: string) => parseJson(Buffer.from(json), { maxDepth: 64 });
-/** As callers get it. */
+/** Returns the value as callers get it. */
 const shown = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** What single fields are where the platform sends something odd is in test/faults/upstream-content.faults.ts. */

@@ -12,7 +12,10 @@ import { DueOrders } from './due-orders.ts';
 
 /** The number of due orders that leave at a time. It is small, so that many orders due at once do not delay the orders of callers. */
 const MAX_AT_ONCE = 2;
-/** More leave at a time once an order is late: an order must leave within a minute, however slow the platform is. */
+/**
+ * The number of overdue orders that leave at a time. It is larger, because an order must leave within a minute, however slow the platform
+ * is.
+ */
 const OVERDUE = { ms: 10_000, concurrency: 16 };
 
 /**

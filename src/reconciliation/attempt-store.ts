@@ -7,7 +7,7 @@ import type { AttemptOutcome } from '../observability/metric-tables.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
 
 export interface PastAttempt {
-  /** In ms since the epoch, by the clock of the database. */
+  /** The time in ms since the epoch, by the clock of the database. */
   readonly at: number;
   readonly result: AttemptOutcome;
   readonly licenseOrders: readonly string[];

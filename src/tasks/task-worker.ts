@@ -18,7 +18,10 @@ const LEASE_MS = 5_000;
 const RENEW_MS = 1_000;
 /** A run that fails inside the gateway is tried again after this time. */
 const RETRY_MS = 1_000;
-/** Longer waits are so many that their timers would take memory, and a look that comes a moment late does not matter to them. */
+/**
+ * The longest wait with a timer of its own. Longer waits are so many that their timers would take memory, and a late look does not matter
+ * to them.
+ */
 const MAX_OWN_LOOK_MS = 10_000;
 /** The pause after a search for tasks of other owners that found none: it reads all tasks of the owners that had their turn. */
 const OTHERS_MS = 1_000;

@@ -32,7 +32,7 @@ export interface OwnershipLookup {
   readonly ids: ReadonlySet<string>;
   /** True for an operation of the member center, whose own list of asset numbers is then searched. */
   readonly ofMembers: boolean;
-  /** For customers: the channel and the customer's number in it, if the request names one. */
+  /** The channel of a customer, and the customer's number in it, if the request names one. */
   readonly channel?: { readonly channelCode: string; readonly channelCustomerId: string };
   /** The numbers of the assets on which the licence orders probably are. */
   readonly assetNums?: ReadonlySet<string>;

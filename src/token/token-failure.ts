@@ -5,7 +5,7 @@ import type { LogFields, LoggedFailure } from '../problem/problem.exception.ts';
 export const SECRET_REFUSED = 'invalid_client';
 
 /**
- * There is no token for a call to the platform. `unavailable`: the endpoint did not respond in time, or not as a token endpoint.
+ * The failure to get a token for a call to the platform. `unavailable`: the endpoint did not respond in time, or not as a token endpoint.
  * `rejected`: it refused the credentials (RFC 6749 5.2). Nothing was sent to the platform's API.
  */
 export class TokenFailure extends Error implements LoggedFailure {

@@ -34,11 +34,11 @@ export class TokenStore {
   readonly #keys = new WeakMap<Principal, { secret: string; keys: TokenKeys }>();
   readonly #memory = new TokenLedger(new MemoryLedgerStore());
   readonly #shared: TokenLedger | undefined;
-  /** By key, the versions that this process has dropped or replaced while Redis did not store that. Redis may still return them. */
+  /** The versions that this process has dropped or replaced while Redis did not store that, by key. Redis may still return them. */
   readonly #outdated = new Map<string, ReadonlySet<string>>();
   /**
-   * By key, the time (performance.now) until which this process obeys every refusal of the application's secret, because its former secret was
-   * refused as well.
+   * The time (performance.now) until which this process obeys every refusal of the application's secret, by key, because its former secret
+   * was refused as well.
    */
   readonly #refused = new Map<string, number>();
   readonly #prefix: string;

@@ -63,7 +63,7 @@ export function classify(response: WireResponse, terms = PLAIN, text?: string): 
   if (envelope === undefined) return unreadable(response);
   const code = businessCode(envelope['code']);
   if (code === '0' && status === 200) return { kind: 'success', data: envelope['data'] };
-  // There is no code, or a business exception (299) claims success.
+  // The answer has no code, or a business exception (299) claims success.
   if (code === undefined || code === '0') return { kind: 'nonconforming', details: { status } };
   return { kind: 'refused', details: refusalIn(envelope, status, code, terms), data: envelope['data'] };
 }

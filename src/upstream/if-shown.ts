@@ -19,7 +19,7 @@ export function mayEnd({ body: { status } }: ProblemException): boolean {
   return status >= 500 || status === 429;
 }
 
-/** It cannot be asked now. An answer that cannot be read may stay so. */
+/** True if the platform cannot be asked now. An answer that cannot be read may stay so. */
 export function isAway(problem: ProblemException): boolean {
   return mayEnd(problem) && problem.slug !== 'upstream-contract-violation';
 }

@@ -165,7 +165,7 @@ export class MemberList {
     let last = new Set<string>();
     /** The last member of the page before, and its position. */
     let end: { readonly at: number; readonly member: T | null } | undefined;
-    /** For each page but the last, whether its last member has moved. */
+    /** A list with an entry for each page but the last: whether its last member has moved. */
     const moves: Promise<boolean>[] = [];
     /** The number of members without an id, who cannot be told apart. */
     let nameless = 0;

@@ -90,7 +90,7 @@ const member = {
   listAssetNums: ['GET', '/enterprise/{enterpriseGlobalId}/asset/assetNums', 'read'],
   listAssetProducts: ['GET', '/enterprise/asset/{assetId}/merchandiseProducts', 'read'],
   listLentLocks: ['GET', '/enterprise/{enterpriseGlobalId}/asset/borrowUsbKeys', 'read'],
-  // It is repeatable because MemberRightsService sends only the difference to the present rights.
+  // This operation is repeatable, because MemberRightsService sends only the difference to the present rights.
   changePrivileges: ['POST', '/enterprise/member/{memberGlobalId}/privileges', 'repeatable'],
   borrowAssets: ['POST', '/enterprise/member/{memberGlobalId}/borrow', 'once'],
 } as const satisfies Record<string, Row>;

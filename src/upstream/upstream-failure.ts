@@ -12,7 +12,7 @@ export type FailureKind =
   | 'unauthorized'
   /** The platform answered HTTP 429 or 5xx. */
   | 'unavailable'
-  /** There was no connection, so no byte left. */
+  /** No connection was made, so no byte left. */
   | 'unreachable'
   | 'connect-timeout'
   /** The process was busy for too long between the confirmation and the send, so nothing was sent. */

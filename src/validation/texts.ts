@@ -36,7 +36,9 @@ const UNFIT_IN_SECRET = /\p{Cc}/u;
 export const BLANK_AROUND = /^\s|\s$/;
 /** The form of nearly all texts and ids. They have normal form C and no blanks around them, and need no further check. */
 const SIMPLE_TEXT = /^[!-~](?:[ -~]*[!-~])?$/;
-/** More marks on one letter than any script uses. Sorting them takes a time that grows with the square of their number. */
+/**
+ * The pattern matches more marks on one letter than any script uses. Sorting them takes a time that grows with the square of their number.
+ */
 const MANY_MARKS = /(?:^|\P{M})\p{M}{32}/u;
 
 function isTextWithout(unfit: RegExp, value: unknown, length: Length = {}): boolean {

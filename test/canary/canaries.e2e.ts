@@ -22,7 +22,7 @@ import { scan } from './scan.ts';
 const folder = mkdtempSync(join(tmpdir(), 'canary-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** With the mark of another run, or the scan of this one would find it. */
+/** This test needs the mark of another run, or the scan of this run would find it. */
 const mark = newMark();
 const secret = `${mark}u${newMark()}`;
 
@@ -133,7 +133,7 @@ describe('the searched output', () => {
 });
 
 describe('a run of Jest', () => {
-  /** In a folder of its own, with only this reporter. */
+  /** Runs Jest in a folder of its own, with only this reporter. */
   async function run(test: string) {
     const rootDir = mkdtempSync(join(folder, 'run-'));
     const kept = mkdtempSync(join(folder, 'kept-'));

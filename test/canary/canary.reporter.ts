@@ -19,7 +19,7 @@ export default class CanaryReporter {
 
   constructor({ rootDir }: { rootDir: string }) {
     this.#root = rootDir;
-    // Before the workers start, since they inherit it.
+    // The workers inherit this mark, so it is set before they start.
     process.env['CANARY_MARK'] = this.#mark;
     process.env['CANARY_FOLDER'] = this.#folder;
     for (const stream of [process.stdout, process.stderr]) this.#record(stream);

@@ -19,7 +19,7 @@ export interface Scan {
 
 type Filter = (path: string) => boolean;
 
-/** At most this many findings for each file: one leak may be written a million times. */
+/** The most findings that are told for each file, because one leak may be written a million times. */
 const TOLD_PER_FILE = 5;
 /** A session's id has no mark: the gateway makes it up, and returns it once, in this form. */
 const SESSION = /"sessionId":"([\w-]{22})"/g;
@@ -64,7 +64,7 @@ function formsOf(mark: string): readonly Form[] {
     literal('inspected bytes', hex.join(' ')),
     { name: 'a list of bytes', pattern: new RegExp(`\\b${bytes.join(',\\s*')}\\b`, 'g') },
     literal('UTF-16', Buffer.from(mark, 'utf16le').toString('latin1')),
-    // Of an encryption key.
+    // An encryption key has this form.
     literal('decoded base64', Buffer.from(mark, 'base64').toString('latin1')),
     ...[0, 1, 2].map((offset) => {
       // The part that does not depend on its neighbours, in both alphabets.
@@ -98,7 +98,7 @@ function sessionsIn(text: string): string[] {
   return [...text.matchAll(SESSION)].flatMap(({ 1: id }) => id ?? []);
 }
 
-/** Enough to find the position, without the secret. */
+/** Returns enough of the text to find the position, without the secret. */
 function before(text: string, at: number, mark: string): string {
   return text
     .slice(Math.max(0, at - 80), at)

@@ -5,7 +5,7 @@ export interface Sizes {
 
 /** Where a story is played, with all that it needs. */
 interface Stage {
-  /** For the report. */
+  /** The numbers that the report shows. */
   readonly figures: Readonly<Record<string, number>>;
   /** Returns what does not hold after all acts. */
   atLast(): Promise<readonly string[]>;
@@ -27,12 +27,12 @@ export type Act<S, Z> = (stage: S, sizes: Z) => Promise<readonly string[]>;
 export interface Story<S extends Stage, Z extends Sizes> {
   /** The command that plays it. */
   readonly command: string;
-  /** Of its long form. */
+  /** The sizes of the long form. */
   readonly sizes: Omit<Z, 'seed'>;
   readonly set: (sizes: Z, setting: { readonly variant?: string | undefined; place: string }) => Promise<S>;
   /** Acts of different places do not share a stage. */
   readonly placeOf?: (act: string) => string;
-  /** They are played in this order. */
+  /** The acts are played in this order. */
   readonly acts: Readonly<Record<string, Act<S, Z>>>;
   /** Deliberate bugs: a story that passes with one of them proves nothing. */
   readonly variants: Readonly<Record<string, Variant>>;
@@ -47,7 +47,7 @@ export interface Report {
 }
 
 export interface Choice {
-  /** Then the run ends at the first finding. */
+  /** With a variant the run ends at the first finding. */
   readonly variant?: string | undefined;
   /** Acts with one of these in their names. */
   readonly only?: readonly string[] | undefined;

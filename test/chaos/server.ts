@@ -5,17 +5,17 @@ import { freePort, until } from '../support/redis.ts';
 
 /** The log is on the disk before a commit is acknowledged. Nothing but the gateways commits. */
 const SETTINGS = ['fsync=on', 'autovacuum=off'];
-/** Of SIGQUIT, in the last digit of a mask of signals. */
+/** The signal SIGQUIT, in the last digit of a mask of signals. */
 const IS_TOLD_TO_END = /^(?:SigPnd|ShdPnd):\s*[\da-f]*[4-7c-f]$/m;
 
 /** A PostgreSQL server that a story breaks, and its standby if there is one. The URL names both. */
 export class ChaosServer {
-  /** Of the role of all gateways. */
+  /** The URL with the role of all gateways. */
   readonly url: string;
   readonly #clock: SteppedClock;
   #primary: RunningPostgres;
   #standby: RunningPostgres | undefined;
-  /** Of the standby, or free for one. */
+  /** The port of the standby, or free for one. */
   #otherPort: number;
   /** The process that writes the log for commits that do not wait; see {@link holdLog}. */
   #held: number | undefined;
@@ -38,12 +38,12 @@ export class ChaosServer {
     return this.url.replace(/@[^/]*/, `@127.0.0.1:${this.#primary.port}`);
   }
 
-  /** Of the server that takes writes. */
+  /** Returns the folder of the server that takes writes. */
   get folder(): string {
     return this.#primary.folder;
   }
 
-  /** From now on the log is written by those who wait for their commit only: the others lose theirs with the next crash. */
+  /** Lets only those write the log who wait for their commit. The other commits are lost with the next crash. */
   async holdLog(): Promise<void> {
     const [found] = await this.#primary.ask(
       "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'",
@@ -52,7 +52,7 @@ export class ChaosServer {
     process.kill(this.#held, 'SIGSTOP');
   }
 
-  /** It crashes. */
+  /** Makes the server crash. */
   async kill(): Promise<void> {
     const killed = this.#primary.kill();
     const held = this.#held;

@@ -90,7 +90,7 @@ export class Stage {
 /** Where gateways are killed, and their database and Redis too. */
 export class ChaosStage extends Stage {
   readonly #server: ChaosServer | undefined;
-  /** In the place of the fleet's Redis, once that was killed. */
+  /** The Redis that took the place of the fleet's own, once that was killed. */
   #redis: RunningRedis | undefined;
   protected readonly environment: Readonly<Record<string, string>>;
   protected readonly launch: Parts['launch'];
@@ -135,7 +135,7 @@ export class ChaosStage extends Stage {
     await this.server.start();
   }
 
-  /** It comes back empty, at the same port. */
+  /** Kills Redis. It comes back empty, at the same port. */
   async killRedis(): Promise<void> {
     const { port } = this.fleet.redis;
     await (this.#redis ?? this.fleet.redis).kill9();
@@ -150,7 +150,7 @@ export class ChaosStage extends Stage {
     await super.end(gateway);
   }
 
-  /** Of all gateways, those that were killed too. */
+  /** Returns the output of all gateways, those that were killed included. */
   outputs(): string[] {
     return [...this.killed.keys(), ...this.fleet.gateways].map((gateway) => gateway.output());
   }

@@ -5,7 +5,7 @@ import type { Story } from './engine.ts';
 import { imports } from './imports/story.ts';
 import { orders } from './orders/story.ts';
 
-/** By the names that the command line has for them. */
+/** The stories by the names that the command line has for them. */
 export const stories = { orders, imports, client, fuzz, night } as unknown as Readonly<
   Record<string, Story<never, never>>
 >;

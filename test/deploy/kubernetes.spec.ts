@@ -150,7 +150,7 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
       all,
       'HorizontalPodAutoscaler',
     );
-    // To apply a number would undo what the scaler has chosen under load.
+    // A number here would undo what the scaler has chosen under load.
     expect(replicas).toBeUndefined();
     expect(scaler.minReplicas).toBeGreaterThanOrEqual(2);
     expect(budget.minAvailable).toBeLessThan(scaler.minReplicas);
@@ -394,7 +394,7 @@ describe('the components', () => {
       'off',
       'off',
     ]);
-    // As the shipped file of nginx has it.
+    // The shipped file of nginx has the same value.
     const shipped = readFileSync('deploy/nginx/gateway.conf', 'utf8');
     expect(shipped).toContain(`client_max_body_size ${ofNginx('proxy-body-size')};`);
     expect(Number(ofNginx('proxy-read-timeout'))).toBe(3_600);
@@ -418,7 +418,7 @@ function unknownFields(all: readonly Manifest[]): string[] {
     noEmit: true,
     skipLibCheck: true,
     types: [],
-    // Enough for the kinds, and half of the work.
+    // These libraries declare enough for the kinds, in half of the time.
     lib: ['lib.es5.d.ts'],
   };
   const host = ts.createCompilerHost(options);

@@ -36,7 +36,7 @@ interface Step {
 }
 
 const KNOWN = ['apiVersion', 'kind', 'resources', 'components', 'namespace', 'images', 'patches'];
-/** Of the cluster as a whole. */
+/** These kinds belong to the cluster as a whole. */
 const WITHOUT_NAMESPACE = ['Namespace'];
 
 /**

@@ -221,7 +221,7 @@ const cases: readonly Case[] = [
   },
   {
     alert: 'CredentialsRefused',
-    // Between the growing pauses nothing is asked for an hour, and the credentials are as wrong as before.
+    // Nothing is asked for an hour between the growing pauses, and the credentials stay wrong.
     fires: {
       'gateway_token_events_total{principal="application",event="rejected"}': '1x240',
       'gateway_principals_rejected{principal="application",instance="a"}': '2x240',

@@ -253,7 +253,7 @@ describe('three gateways, one of which is killed again and again', () => {
   });
   afterAll(() => fleet.stop());
 
-  /** As a caller does: the same order again until its end is known. */
+  /** Sends the same order again until its end is known, as a caller does. */
   async function settled(index: number): Promise<number> {
     const order = orderOf(`SO-B${index}`);
     for (let time = index; ; time++) {

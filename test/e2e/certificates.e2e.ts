@@ -85,7 +85,7 @@ const refusals = () =>
     .filter((line) => line.includes('"event":"certificate-refused"'))
     .map((line) => JSON.parse(line) as Record<string, string>);
 
-/** It is 401, says no more than a request without any certificate, and the log has the reason. */
+/** Expects 401 with no more words than a request without any certificate gets. Only the log has the reason. */
 async function expectRefused(identity: Identity, reason: string): Promise<void> {
   const plain = await ask();
   const answer = await ask(identity);

@@ -104,7 +104,7 @@ describe('an order that the platform refuses by a code that its profile teaches'
   it('is in doubt by `placed-before`, and its number is neither free nor told as a success', async () => {
     const number = newNumber();
     await sandbox.control('PUT', '/profile', { repeatedOrder: 'other-code' });
-    // With a store of its own, as another program of the company.
+    // This gateway has a store of its own, as another program of the company.
     const other = await TestGateway.start(sandbox);
     expect((await other.post(ORDERS, orderOf(number))).status).toBe(201);
     await other.stop();

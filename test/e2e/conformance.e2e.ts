@@ -21,9 +21,9 @@ import { useSandbox } from '../support/stack.ts';
 const OWN_CODES: Readonly<Record<string, string[]>> = {
   '{"unknownEnterprise":"other-code"}': ['order 13009'],
 };
-/** With these the platform takes no call of a gateway that is not told, or the gateway reads it wrongly. */
+/** A gateway that is not told of these readings gets no call accepted, or reads the platform wrongly. */
 const MUST_BE_TOLD = new Set(['timestampUnit', 'nonceForm', 'clientToken', 'userToken', 'tokenScope']);
-/** Its ids are digits. */
+/** An enterprise whose ids are digits. */
 const LONGFELLOW = '9007199254741993';
 const WRITES = ['--write', '--order', '--yes'];
 

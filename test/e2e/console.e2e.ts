@@ -197,7 +197,7 @@ describe('G12 orders in doubt', () => {
     expect(await card.innerText()).toMatch(
       /accepted[^]*next, in \d+ (s|min)[^]*Everything that it deletes is gone: settle it as placed/,
     );
-    // It may have been carried out without a licence order.
+    // The platform may have carried the order out without a licence order.
     expect(await card.innerText()).toContain('All that it deletes is still there: ask the owner');
     expect(await card.innerText()).not.toContain('None');
     await openSettlement('SO-4004');
@@ -245,7 +245,7 @@ describe('G12 orders in doubt', () => {
     await page.getByLabel('Licence order of item 1').fill('lic-7001');
     await goOn();
     await page.getByText('the customer never gets what was ordered').waitFor();
-    // It is possible to see it again, and nothing has happened yet.
+    // The reader can go back, and nothing has happened yet.
     await page.getByRole('button', { name: 'Back' }).click();
     expect(await page.getByLabel('How did you find out?').inputValue()).toBe(SEEN);
     expect((await recordOf('SO-4001'))['state']).toBe('in_doubt');
@@ -552,7 +552,7 @@ it('G12 a maintenance is begun and ended with a credential, after a confirmation
   const hours = (Date.parse(String(body['until'])) - Date.now()) / 3_600_000;
   expect([hours > 1.9, hours <= 2]).toEqual([true, true]);
   expect((await fleet.post(1, '/v1/license-orders', orderOf('SO-5200'))).body['code']).toBe('maintenance');
-  // Only what the operator changes is another.
+  // The form changes only what the operator changes.
   await page.getByRole('button', { name: 'Change…' }).click();
   expect(await page.getByLabel('Writes: nothing is changed').isChecked()).toBe(true);
   await page.getByLabel('What are callers told?').fill('the platform is moved');
@@ -676,7 +676,7 @@ it('G22 the console counts with the clock of the replica where that of the brows
 
   await section('orders');
   await openSettlement('SO-5002');
-  // It is possible after 15 minutes.
+  // The button works after 15 minutes.
   await page.getByText(new RegExp(`"Not placed" is possible from ${A_TIME}, in \\d+ (s|min): `)).waitFor();
   expect(await page.getByLabel('The order was not placed').isDisabled()).toBe(true);
   await page.keyboard.press('Escape');

@@ -262,7 +262,7 @@ async function atDesk(): Promise<Page> {
 describe('operations', () => {
   it(`O17 open, webhooks too, each within ${SCREENS} screens, with the problems of its own`, async () => {
     const page = await atDesk();
-    // In the page itself: to wait for each click from here would take three times as long.
+    // The clicks run in the page itself. To wait for each click from here would take three times as long.
     const opened = (await page.evaluate(`(async () => {
       const opened = [];
       for (const { id } of [...document.querySelectorAll('.opblock')]) {

@@ -108,7 +108,8 @@ describe('documentation', () => {
     const copied = await text('/openapi-3.0.json');
     const file = join(mkdtempSync(join(tmpdir(), 'openapi-')), 'openapi-3.0.json');
     writeFileSync(file, copied);
-    // As `npm run check:api`: it has the schema of each version of OpenAPI, and checks the examples against their schemas.
+    // These options are those of `npm run check:api`: it has the schema of each version of OpenAPI, and checks the examples against their
+    // schemas.
     const lint = ['lint', '--skip-rule=no-unused-components', '--format=json', file];
     const { stdout } = await promisify(execFile)('node_modules/.bin/redocly', lint).finally(() =>
       rmSync(dirname(file), { recursive: true }),

@@ -828,7 +828,7 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
     };
     expect(await counted('stale', 'away', 2.5 * day)).toEqual([1, 0]);
     expect(await counted('stale', 'away', 3.5 * day)).toEqual([1, 1]);
-    // It was never its turn, as where two calls a second are too few.
+    // The enterprise never had its turn, as happens where two calls a second are too few.
     expect(await counted('whole', null, 0.9 * day)).toEqual([0, 0]);
     expect(await counted('whole', null, 2.5 * day)).toEqual([1, 0]);
     expect(await counted('assets-only', 'no user', 3.5 * day)).toEqual([1, 1]);

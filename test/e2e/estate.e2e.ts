@@ -27,7 +27,7 @@ import { useSandbox } from '../support/stack.ts';
 
 /** The copy of what all enterprises have, read from the sandbox by the shipped gateway. */
 
-/** Those of all enterprises are asked for by the channels that entries name. */
+/** The gateway finds the enterprises of callers with `*` by the channels that entries name. */
 const seller = { name: 'seller', enterprises: ['*'], channels: ['crm', 'partner'] };
 const ENTERPRISES = 3;
 const LONGFELLOW = '9007199254741993';

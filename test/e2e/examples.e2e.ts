@@ -21,7 +21,7 @@ interface Example {
   /** The media type of the body. */
   readonly type?: string;
   readonly filter?: Parameter;
-  /** Without the `Idempotency-Key` of the document. */
+  /** True if the request goes without the `Idempotency-Key` of the document. */
   readonly isNew?: true;
 }
 
@@ -54,7 +54,7 @@ const examples: readonly Example[] = routes.flatMap((route) => {
 
 const THEN = Date.now() + 6 * 24 * 3_600_000;
 
-/** As the page moves the times of a maintenance and of a scheduled order. */
+/** Returns the example with later times, as the page moves those of a maintenance and of a scheduled order. */
 function moved(example: Example): Example {
   const times = Object.entries(example.body ?? {}).filter(([name]) =>
     ['from', 'until', 'notBefore'].includes(name),
@@ -83,7 +83,7 @@ describe.each([
     const all = { enterprises: ['*'], channels: ['*'], users: ['*'] };
     const environment = { CACHE_TTL_MS: '30000', WEBHOOK_HOSTS: '127.0.0.1', ESTATE_REFRESH: '6h' };
     gateway = await TestGateway.start(sandbox, environment, [{ name: 'demo', scopes: [...scopes], ...all }]);
-    // As `npm run demo` and `npm run compose-state` do; it may be repeated.
+    // The state is made as by `npm run demo` and `npm run compose-state`, and may be made twice.
     for (let round = 0; round < 2; round++)
       await prepareDemo({
         gatewayUrl: gateway.url,
@@ -97,7 +97,7 @@ describe.each([
   it.each(rounds)('$title works $round', async (example) => {
     const sent = /^setMaintenance|placeOrder later/i.test(example.title) ? moved(example) : example;
     const { status, text } = await send(gateway, sent);
-    // Without 207, which is a success with failures in it.
+    // The successes do not have 207, which is a success with failures in it.
     expect([status, [200, 201, 202, 204].includes(status) ? '' : text]).toEqual([status, '']);
   });
 });
@@ -146,7 +146,7 @@ async function linked(gateway: TestGateway, operationId: string, { name, in: whe
     .reduce<any>((at, each) => (Array.isArray(at) ? at.at(-1) : at?.[each]), body);
 }
 
-/** As the page asks for it: something new, and a member that nobody has added yet. */
+/** Returns the example with something new, and a member that nobody has added yet, as the page asks for it. */
 function unused(example: Example): Example {
   const { members } = (example.body ?? {}) as { members?: { account: string }[] };
   if (!members) return { ...example, isNew: true };

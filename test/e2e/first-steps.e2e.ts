@@ -29,7 +29,7 @@ const read = (path: string) => readFileSync(at(path), 'utf8');
 const git = (...args: string[]) =>
   execFileSync('git', args, { encoding: 'utf8' }).split('\n').filter(Boolean);
 const { atEnd } = endings();
-/** Of a build on a slow machine. */
+/** The time of a build on a slow machine. */
 const LONG_MS = 900_000;
 const NOT_BUILT = 'The gateway is not built: npm run build\n';
 const ports = { PORT: '', MANAGEMENT_PORT: '', SANDBOX_PORT: '' };

@@ -18,7 +18,7 @@ interface Gap {
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const fresh = { headers: { 'cache-control': 'no-cache' } };
-/** Its gaps are those of all tests so far. */
+/** The gaps of this caller are those of all tests so far. */
 const callers = [{ name: 'harbour', scopes: ['locks:write'], enterprises: ['ent-harbour'] }];
 const { sandbox, gateway } = useStack({ callers });
 

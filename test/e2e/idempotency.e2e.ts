@@ -201,7 +201,7 @@ describe('S19 the audit', () => {
   beforeEach(async () => {
     from = (await auditOf()).length;
   });
-  /** Of this test. */
+  /** Returns the audit lines of this test. */
   const lines = async () => (await auditOf()).slice(from);
 
   it('has a line for every write, with every result, and none for reads', async () => {

@@ -25,7 +25,7 @@ const CSV = { 'content-type': 'text/csv' };
 const ENDED = new Set(['succeeded', 'completed', 'cancelled', 'failed']);
 const MIB = 1024 * 1024;
 const HOUR_MS = 3_600_000;
-/** More of a file is not sent by a test. */
+/** No test sends more of a file. */
 const MAX_BYTES = 2 * MIB;
 
 const scopes = ['members:read', 'members:write'];
@@ -33,7 +33,7 @@ const callers = [
   { name: 'other', scopes, enterprises: ['ent-meridian'], users: ['*'] },
   { name: 'north', scopes, enterprises: ['ent-harbour'], users: ['*'] },
 ];
-/** With the jobs in a database of two replicas, and a cache that no import may use. */
+/** Two replicas have the jobs in one database, and a cache that no import may use. */
 const environment = {
   DATABASE_URL: await postgresUrl(),
   CACHE_TTL_MS: '60000',
@@ -58,7 +58,7 @@ function inDatabase(statement: string, ...values: unknown[]) {
   return askDatabase(environment.DATABASE_URL, statement, ...values);
 }
 
-/** So many new rows; their accounts begin with `name`. */
+/** Returns this number of new rows, whose accounts begin with `name`. */
 function newRows(name: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${name}${index},${newSecret('m')},Name ${index},10,,`);
 }
@@ -841,7 +841,7 @@ describe('J7 imports take all the room that they may have', () => {
     let row = 0;
     const body = new ReadableStream({
       pull: async (stream) => {
-        // Without a pause it would read no response while the gateway takes each row at once.
+        // The client would read no response without a pause, while the gateway takes each row at once.
         await setImmediate();
         const member = { account: `a${row++}`, password: newSecret('m'), name: 'Name' };
         const line = Buffer.from(`${JSON.stringify(member)}${' '.repeat(15_000)}\n`);
@@ -915,7 +915,7 @@ it('the events of a job go on after Last-Event-ID, and give the end to a client 
   // An id that the job has not had yet is of another job, or the database was restored.
   const [present] = await events(seen + 1_000, 1);
   expect(present?.name).toBe('progress');
-  // It is the present state, which may have gone on since.
+  // The client gets the present state, which may have gone on since.
   expect(present?.id).toBeGreaterThanOrEqual(seen);
   expect(present?.id).toBeLessThan(seen + 1_000);
   await letGo(rules);
@@ -1495,7 +1495,7 @@ describe('on two replicas', () => {
     const job = await ended(answer);
     expect(job).toMatchObject({ state: 'succeeded', total: 400, succeeded: 400 });
     await letGo(rules);
-    // Until then the first replica has had its answers.
+    // The first replica has had its answers until then.
     const later = file(newRows('later', 1));
     await ended(await onceServed(() => importBy(second, NORTH, later)));
     expect(await sandbox.journal('addMembers')).toHaveLength(5);

@@ -515,7 +515,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     await age(day, WAITING_MS);
     await age(week, KEPT_MS);
     await age(open, KEPT_MS);
-    // Also before anything is swept away.
+    // The chunk is gone even before anything is swept away.
     expect((await store.chunk(day, 0))?.waiting).toBeUndefined();
     expect(await store.read(week)).toBeUndefined();
     expect(await store.read(open)).toMatchObject({ state: 'queued' });

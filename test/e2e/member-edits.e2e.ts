@@ -12,7 +12,7 @@ const profile = new ProfileFile();
 const environment = { PLATFORM_PROFILE_FILE: profile.path, ENCRYPTION_KEYS: newEncryptionKey() };
 /** Shares the stack's Redis. */
 const replica = new TestGateway();
-// Before the stack's own: it ends while Redis is there.
+// This hook stands before the stack's own, because the replica ends while Redis is there.
 afterAll(() => replica.stop());
 const stack = useStack({ environment, redis: true });
 const { sandbox, gateway } = stack;
@@ -278,7 +278,7 @@ describe('rows of a file', () => {
     const message = expect.stringContaining('not compared');
     expect(row).toMatchObject({ status: 'unchanged', message });
     expect(await edits()).toEqual([]);
-    // As an export has it.
+    // An export has the same row.
     expect(await imported([dora(name, mobiles === 'masked' ? '138****0007' : '')])).toMatchObject([
       { status: 'unchanged', message: null },
     ]);

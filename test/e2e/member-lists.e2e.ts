@@ -40,7 +40,7 @@ function started(replicas = 1): Promise<Fleet> {
   return Fleet.start(sandbox, replicas, { callers: [{ name: 'bound', ...bound }] });
 }
 
-/** As the platform itself has them, in its order. */
+/** Returns the employees as the platform itself has them, in its order. */
 async function employees(): Promise<Employee[]> {
   const state = await sandbox.control<{ employees: Employee[] }>('GET', '/state');
   return state.employees.filter(
@@ -99,7 +99,7 @@ async function asked(): Promise<number[]> {
   return (await sandbox.journal('listMembers')).map(({ query }) => Number(query['pageSize']));
 }
 
-/** For how long Redis keeps the size of pages, in ms; nothing where it has none. */
+/** Returns the ms for which Redis keeps the size of pages; an empty list if it has none. */
 async function limitLives(): Promise<number[]> {
   const redis = new Redis(fleet.redis.url);
   try {
@@ -110,7 +110,7 @@ async function limitLives(): Promise<number[]> {
   }
 }
 
-/** Without the numbers that the page object has besides its list and the total. */
+/** The page object without its numbers besides the list and the total. */
 const MUTE = {
   ...{ pageNum: null, pageSize: null, size: null, pages: null, isLastPage: null, hasNextPage: null },
   ...{ startRow: null, endRow: null, prePage: null, nextPage: null, lastPage: null },
@@ -124,7 +124,7 @@ interface Platform {
   readonly patch?: object;
   /** The largest pages that the gateway asks for at the end. */
   readonly limit: number;
-  /** It says how many members there are. */
+  /** True if the page says how many members there are. */
   readonly counts: boolean;
   /** 1 if it is not said. */
   readonly replicas?: number;
@@ -312,7 +312,7 @@ describe('a platform that gives pages as asked', () => {
     ['/members?pageSize=200&page=2', [200]],
     ['/members/mem-harbour-anna', [200]],
     ['/members/mem-more-229', [200, 200]],
-    // It is on the page that showed it last.
+    // The member is on the page that showed it last.
     ['/members/mem-more-229', [200]],
     ['/members/mem-nowhere', [200, 200]],
     // The first page also shows whether the platform lists deleted employees.

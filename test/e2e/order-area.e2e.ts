@@ -282,7 +282,7 @@ describe('licence orders', () => {
         },
       ],
     });
-    // In alphabetical order, so that the order ledger need not sort it for its fingerprint.
+    // The fields are in alphabetical order, so that the order ledger need not sort them for its fingerprint.
     expect(JSON.stringify(sent)).toBe(canonical(sent));
     const [entry] = await sandbox.journal('batchOrder');
     expect(entry?.query).toMatchObject({ appKey: sandbox.appKey });

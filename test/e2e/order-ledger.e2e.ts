@@ -48,7 +48,6 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
 const encryptionKeys = newEncryptionKey();
 
-/** With one item for each enterprise, or one that names none. */
 let numbers = 0;
 const newOrder = (given: Partial<Begin> = {}): Begin =>
   ledgerBegin(`SO-${++numbers}`, { leaseMs: MINUTE_MS, ...given });
@@ -56,14 +55,14 @@ const newOrder = (given: Partial<Begin> = {}): Begin =>
 const newWrite = (given: Partial<Begin> = {}): Begin =>
   newOrder({ name: `write/billing/${++numbers}`, details: { caller: 'billing' }, ...given });
 
-/** Of an order whose time comes after so many ms; negative: it has come. */
+/** The parts of an order whose time comes after this number of ms. A negative number means that it has come. */
 const later = (inMs: number): Partial<Begin> & { notBefore: number } => {
   const notBefore = Date.now() + inMs;
   const order = ledgerOrder(`SO-${++numbers}`, { notBefore });
   return { notBefore, details: { caller: 'billing', order }, name: orderName('crm', order.channelOrderId) };
 };
 
-/** Such an order, with what it needs at its time. */
+/** The parts of such an order with what it needs at its time. */
 const laterWith = (inMs: number, scheduled: ScheduledOrder, given: Partial<OrderDetails> = {}): Begin => {
   const { details, ...write } = newOrder(later(inMs));
   const order = details.order as OrderDetails;
@@ -428,7 +427,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
       const fresh = newOrder(later(-MINUTE_MS));
       await until('the moment after', () => Date.now() > at);
       await schedule(fresh);
-      // It was accepted since.
+      // The order was accepted since.
       expect(await due(fresh)).toMatchObject({ kind: 'begun' });
     });
 
@@ -738,7 +737,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     let reads = 0;
     const changing = {
       read: async <R>(query: Query) => {
-        // After the total and the names.
+        // The change comes after the reads of the total and of the names.
         if (++reads === 3) await changes();
         return database.read<R>(query);
       },
@@ -1018,7 +1017,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
       const beyond = third.id.replace(/.$/, '9');
       await expect(feed.read(beyond, 10)).rejects.toEqual(new MovesDropped(third.id));
       expect(await feed.newest()).toBe(third.id);
-      // After a loss of the database, the feed goes on behind numbers that have no event any more.
+      // The feed goes on behind numbers that have no event any more after a loss of the database.
       const raised = sql`UPDATE numbers SET value = value + 1000 WHERE platform = :platform AND name = 'feed'`;
       await database.step(change, raised.with());
       const raisedTo = await feed.newest();

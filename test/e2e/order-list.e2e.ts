@@ -62,7 +62,7 @@ async function fill(count: number): Promise<void> {
     INSERT INTO order_counts (platform, enterprise_group, channel, state, orders)
     SELECT platform, coalesce(enterprise_group, ''), coalesce(channel, ''), state, count(*) FROM writes
     GROUP BY GROUPING SETS ((platform, state), (platform, channel, state), (platform, enterprise_group, channel, state))`);
-  // As PostgreSQL does by itself, within a minute.
+  // PostgreSQL does this by itself within a minute.
   await inDatabase('ANALYZE');
   // The two statements before read every order. They must not count for a page.
   await until(
@@ -89,7 +89,7 @@ describe('K37 a page of orders', () => {
   it.each(['first', 'middle', 'last'])(
     'of a bound caller costs as little in a large store: the %s',
     async (which) => {
-      // For two enterprises of fifty, the newest first.
+      // The orders of two enterprises of fifty, the newest first.
       const own = Array.from({ length: ORDERS }, (_, index) => index)
         .filter((index) => [1, 2].includes(index % ENTERPRISES))
         .reverse();

@@ -15,7 +15,7 @@ import { useSandbox } from '../support/stack.ts';
 
 const ORDERS = '/v1/license-orders';
 const DAY_MS = 24 * 3_600_000;
-/** Longer than a slow machine needs to keep an order before its time. */
+/** The time is longer than a slow machine needs to keep an order before its time. */
 const SOON_MS = 1_500;
 const sandbox = useSandbox();
 let gateway: GatewayInProcess;
@@ -99,7 +99,7 @@ it('A due order that another replica is trying goes on waiting where that replic
   ledger.begin = async (write) => {
     const begun = await begin(write);
     if (begun.kind !== 'there' || !given) return begun;
-    // It cannot send it, and schedules it again.
+    // This owner cannot send the order, and schedules it again.
     await ledger.move({ name, by: 'owner', owner, to: 'scheduled', details: given.details });
     tried.resolve();
     return begun;

@@ -284,7 +284,7 @@ describe('an order', () => {
     const allAtOnce = () =>
       Promise.all(Array.from({ length: 200 }, () => gateway.post(ORDERS, orderOf(number))));
     let answers = await allAtOnce();
-    // On a busy machine the gateway may be too late for the one that it began: then it has sent nothing and says so.
+    // The gateway may be too late for the order that it began on a busy machine: then it has sent nothing and says so.
     while (answers.every(({ status }) => [409, 503].includes(status))) answers = await allAtOnce();
     const first = answers.filter((answer) => answer.status === 201 && !isReplay(answer));
     expect(first).toHaveLength(1);

@@ -40,7 +40,7 @@ async function started(
   return gateway;
 }
 
-/** Those who are members at the platform. */
+/** Returns those who are members at the platform. */
 async function members(): Promise<string[]> {
   const { employees } = await sandbox.control<{ employees: Employee[] }>('GET', '/state');
   return employees

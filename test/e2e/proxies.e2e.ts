@@ -33,7 +33,7 @@ const { ended } = endings();
 const PROXIES = ['nginx with the shipped file', 'nginx with its defaults', 'HAProxy', 'Apache'] as const;
 const proxies = new Map<string, Proxy>();
 let agent: Agent;
-/** Between each proxy and the gateway. */
+/** This proxy cuts the link between each tested proxy and the gateway. */
 let link: FaultProxy;
 let jobId = '';
 

@@ -41,7 +41,7 @@ const otherReplica = new TestGateway(CALLERS);
 let proxy: FaultProxy;
 let store: Redis;
 
-// Before the stack's own: they end while Redis is there.
+// This hook stands before the stack's own, because the replicas end while Redis is there.
 afterAll(async () => {
   store.disconnect();
   await Promise.all([otherReplica.stop(), alone.stop()]);
@@ -90,7 +90,7 @@ async function withRedis(act: () => Promise<void>): Promise<void> {
 
 const calls = async (operation = 'listAssets') => (await sandbox.journal(operation)).length;
 const fresh = { headers: { 'cache-control': 'no-cache' } };
-/** With an explicit `Cache-Control`, since fetch adds `no-cache` to conditional requests without one. */
+/** The request has an explicit `Cache-Control`, since fetch adds `no-cache` to conditional requests without one. */
 const knowing = ({ headers }: TestAnswer) => ({
   headers: { 'if-none-match': headers.get('etag') ?? '', 'cache-control': 'max-age=0' },
 });
@@ -482,7 +482,7 @@ describe('a Redis that sends no replies', () => {
     const read = otherReplica.get(ASSETS, limited);
     await all;
     end();
-    // Without Redis the gateway counts by itself and asks the platform.
+    // The gateway counts by itself and asks the platform while Redis is away.
     expect((await read).status).toBe(200);
   });
 
@@ -506,7 +506,7 @@ describe('a Redis that sends no replies', () => {
   it('has an outage during a write: the replica that wrote shows no old response, then or later', async () => {
     expect(isLocked(await replica.get(ASSETS))).toBe(false);
     const { error } = await results(replica);
-    // It keeps its memory.
+    // Redis keeps its memory.
     stack.redis().freeze();
     await lock(replica, true);
     expect(isLocked(await replica.get(ASSETS))).toBe(true);

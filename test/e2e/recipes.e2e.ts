@@ -41,7 +41,7 @@ const sections: Section[] = rest.map((text) => ({
 const [shellStart = '', programStart = ''] = blocksOf(start).map(({ text }) => text);
 /** The port of the receiver on the page. */
 const RECEIVER_PORT = '8080';
-/** Of a recipe, without empty lines and the marks of blocks. */
+/** The most lines of a recipe, without empty lines and the marks of blocks. */
 const MAX_LINES = 36;
 /** Behind the answer of each request. */
 const MARK = '@@answered';
@@ -140,7 +140,7 @@ describe('the recipes', () => {
         `${programStart}\n${program.text}`.replaceAll(RECEIVER_PORT, String(receiverPort)),
       );
     const all = { enterprises: ['*'], channels: ['*'], users: ['*'] };
-    // As the demo has it.
+    // The demo has the same settings.
     const environment = { CACHE_TTL_MS: '30000', WEBHOOK_HOSTS: '127.0.0.1,localhost', ESTATE_REFRESH: '6h' };
     gateway = await TestGateway.start(sandbox, environment, [{ name: 'demo', scopes: [...scopes], ...all }]);
     const key = gateway.keys['demo'] ?? '';

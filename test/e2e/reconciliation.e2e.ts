@@ -21,7 +21,7 @@ const ORDERS = '/v1/license-orders';
 const LOST = { operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } };
 const HOUR_MS = 3_600_000;
 const ENCRYPTION_KEYS = newEncryptionKey();
-/** So long that no asynchronous order ends before a test says so. */
+/** No asynchronous order ends within this time before a test says so. */
 const ASYNC_ORDER_MS = 60_000;
 let sandbox: TestSandbox;
 let elsewhere: GatewayInProcess;
@@ -40,7 +40,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** Without a URL it keeps its orders in memory. */
+/** Starts a gateway. It keeps its orders in memory if no URL is given. */
 const newGateway = async (url?: string) =>
   ended(await startInProcess(sandbox, url ? { DATABASE_URL: url, ENCRYPTION_KEYS } : {}));
 

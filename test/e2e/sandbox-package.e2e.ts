@@ -20,7 +20,7 @@ import { freePort, until } from '../support/redis.ts';
 
 const START_SECONDS = 3;
 const PACKED_BYTES = 3_000_000;
-/** Of the kernel, in a second. */
+/** The ticks of the kernel in a second. */
 const TICKS = 100;
 
 interface Started {
@@ -189,7 +189,7 @@ describe('the package', () => {
       (await fetch(`http://127.0.0.1:${sandboxPort}/__sandbox/${path}`)).json();
     expect(await told('profile')).toMatchObject({ maxPageSize: 50 });
     expect(await told('state')).toMatchObject({ enterprises: [{ globalId: 'ent-own' }] });
-    // As where a terminal is closed.
+    // A terminal that is closed sends this signal.
     expect(await end(started.child, 'SIGHUP')).toEqual({ code: 0, left: [] });
     expect(await isServed(`http://127.0.0.1:${port}/health/live`)).toBe(false);
   });
@@ -288,7 +288,7 @@ it.each([
   expect(code).toHaveLength(1);
   const sample = code.join('').replace("from 'vitest'; // or '@jest/globals'", `from '${library}';`);
   expect(sample).toContain(`from '${library}';\n`);
-  // On a slow machine the start takes longer than these libraries give a test or a hook.
+  // The start may take longer on a slow machine than these libraries give a test or a hook.
   expect(sample).toMatch(/^const gateway = await startGateway\(\);[^]*\n\}, 30_000\);\n$/m);
   writeFileSync(join(own, 'harbour.test.js'), sample);
   if (name === 'Vitest') symlinkSync(resolve('node_modules/vitest'), join(project, 'node_modules/vitest'));

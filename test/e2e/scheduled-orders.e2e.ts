@@ -10,7 +10,7 @@ import { tell } from '../support/told.ts';
 
 const ORDERS = '/v1/license-orders';
 const DAY_MS = 24 * 3_600_000;
-/** Longer than a slow machine needs to do what a test does before the time of its order. */
+/** The time is longer than a slow machine needs to do what a test does before the time of its order. */
 const SOON_MS = 1_500;
 const all = { enterprises: ['*'], channels: ['*'], users: ['*'] };
 const bound = { enterprises: ['ent-harbour'], channels: ['crm'], users: ['default'] };
@@ -138,7 +138,7 @@ describe('an order for a later time', () => {
     const body = soon(of);
     await gateway.post(ORDERS, body);
     await held(async () => {
-      // It was accepted a long time ago.
+      // The order was accepted a long time ago.
       await change(
         `UPDATE writes SET submitted_at = submitted_at - ${100 * DAY_MS} WHERE name = 'order/crm/${of}'`,
       );
@@ -204,7 +204,7 @@ describe('an order for a later time', () => {
     await becomes(of, 'sending');
     const refused = await cancel(of);
     expect([refused.status, refused.headers.get('location')]).toEqual([409, `${ORDERS}/crm/${of}`]);
-    // It may wait again, if nothing is sent.
+    // The order may wait again if nothing is sent.
     expect([refused.body['retryable'], refused.headers.get('retry-after')]).toEqual([true, '1']);
     expect(refused.body['detail']).toContain('waits again');
     await becomes(of, 'succeeded');
@@ -360,7 +360,7 @@ describe('an order for a later time', () => {
 });
 
 describe('at the time of an order its caller is looked at again:', () => {
-  /** Until that caller's list of orders gets this status. */
+  /** Resolves once that caller's list of orders gets this status. */
   const reread = (name: string, status: number) => {
     gateway.writeCallers();
     const key = String(gateway.keys[name]);

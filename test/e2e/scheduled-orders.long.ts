@@ -51,7 +51,7 @@ async function p99(): Promise<number> {
         : await gateway.get('/v1/enterprises/ent-harbour/assets', other());
     expect(status).toBeLessThan(300);
     times.push(performance.now() - from);
-    // It is no load itself.
+    // The loop itself puts no load on the machine.
     await sleep(5);
   }
   return times.toSorted((one, two) => one - two)[Math.floor(SAMPLES * 0.99)] ?? 0;
@@ -76,7 +76,7 @@ it('10,000 orders that are due at the same second leave one by one beside those 
     Number((await gateway.get(`${ORDERS}?state=scheduled&pageSize=1`, { key })).body['total']);
   await until('the first have left', async () => (await waiting()) < DUE);
   const during = await p99();
-  // They were leaving all the time.
+  // The orders were leaving all the time.
   expect(await waiting()).toBeGreaterThan(0);
   await until('all have left', async () => (await waiting()) === 0);
   const count = async (state: string) =>

@@ -274,7 +274,7 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
     await addAll(kind, ['task']);
     await until('it is held', async () => (await rowsOf(kind))[0]?.attempt !== '');
     const [first] = await rowsOf(kind);
-    // As if the process had stood still for longer than its lease.
+    // The process seems to have stood still for longer than its lease.
     const letGo = sql`UPDATE tasks SET lease_until = 1 WHERE platform = :platform AND kind = :kind`;
     await change(letGo.with({ kind }));
     await lost.promise;

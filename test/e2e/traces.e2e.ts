@@ -24,7 +24,7 @@ const traced = (traceId: string, flags = '01') => ({ traceparent: `00-${traceId}
 /** Has no collector. The others use its files of callers and users. */
 const { sandbox, gateway: plain } = useStack();
 
-/** Of the test. */
+/** The trace of the test. */
 let trace: string;
 beforeEach(() => {
   trace = newTraceId();
@@ -201,7 +201,7 @@ describe('with a collector', () => {
     const { traceId, spanId } = attemptOf('addMembers') as CollectedSpan;
     expect(traceId).not.toBe(trace);
     expect(call?.headers['traceparent']).toBe(`00-${traceId}-${spanId}-01`);
-    // It is exported when the rows are recorded, after the call.
+    // The attempt is exported when the rows are recorded, after the call.
     await until('the attempt leads to the request', () =>
       linked().some((span) => span.traceId === traceId && !span.parentSpanId),
     );

@@ -54,7 +54,7 @@ describe('O4 the certificate that the gateway shows to the platform', () => {
     expect((await send(gateway, read)).status).toBe(200);
     expect((await send(gateway, order)).status).toBe(201);
     expect((await sandbox.journal('token')).length).toBeGreaterThan(0);
-    // At least one connection for tokens, one for reads, and one for the order.
+    // The gateway has at least one connection for tokens, one for reads, and one for the order.
     expect(shown(first)).toBeGreaterThanOrEqual(3);
   });
 

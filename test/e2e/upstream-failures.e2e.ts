@@ -144,7 +144,7 @@ it("an order is not sent again because of a user's token, which it does not have
 });
 
 it('every operation that gets no response in time is 504 at its deadline', async () => {
-  // Enough for a slow machine to send every call, and not enough for one of the responses.
+  // These deadlines are enough for a slow machine to send every call, and not enough for one of the responses.
   const deadlines = { UPSTREAM_DEADLINE_MS: '4000', UPSTREAM_ORDER_DEADLINE_MS: '4000' };
   const hasty = await TestGateway.start(sandbox, deadlines);
   // Some writes read first, and edits of a member wait for each other.

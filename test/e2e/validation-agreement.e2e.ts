@@ -198,7 +198,7 @@ function invalid(errors: readonly RequestFault[]): ProblemException {
   return new ProblemException('validation-failed', { errors: errors.slice(0, MAX_FAULTS) });
 }
 
-/** As the HTTP server parses it: text stays text, and a repeated parameter is an array. */
+/** Returns the parameters as the HTTP server parses them: text stays text, and a repeated parameter is an array. */
 function parametersOf(json: string): unknown {
   const value: unknown = JSON.parse(json);
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);

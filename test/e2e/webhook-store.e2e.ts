@@ -64,7 +64,7 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
     ...{ ...waits(), state: 'failed', attempts: 9, postponed: 2, lastStatus: 500, lastError: 'status-500' },
     ...{ firstAttemptAt: 5, lastAttemptAt: 9, nextAttemptAt: null },
   };
-  /** By numbers of events. */
+  /** Keeps deliveries by the numbers of their events. */
   const keep = (
     by: WebhookStore,
     { name, attempt }: TakenTask,
@@ -148,7 +148,7 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
     const first = await called(webhookId, 1);
     // Nobody has taken the task yet, so what was sent is kept, although the lease has ended.
     expect(await keep(store, first, 1, { 1: waits() })).toBe(true);
-    // It is killed after it has sent the event, and before it has kept that.
+    // The process is killed after it has sent the event, and before it has kept that.
     const second = await taken(webhookId);
     expect([...(await other.waiting(webhookId))]).toEqual([[cursorOf(1), waits()]]);
     expect(await keep(store, first, 9, { 1: failed, 9: waits() })).toBe(false);
@@ -204,7 +204,7 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
     expect((await other.places()).get(webhookId)?.version).toBe(1 + types.length);
     const task = await taken(webhookId);
     await store.change(webhookId, (webhook) => webhook);
-    // It was called meanwhile, so it is due again.
+    // The task was called meanwhile, so it is due again.
     await ended(task);
     await ended(await taken(webhookId));
   });

@@ -17,7 +17,7 @@ const FLOOD = 200;
 const ENCRYPTION_KEYS = newEncryptionKey();
 
 const all = { enterprises: ['*'], channels: ['*'] };
-/** For each scope that an operation needs, a caller with every other one. */
+/** The callers: for each scope that an operation needs, one with every other scope. */
 const incomplete = [...new Set(operationCases.map(({ scopes: [scope] }) => scope as Scope))].map(
   (missing) => ({
     name: `without-${missing.replace(':', '-')}`,

@@ -75,7 +75,7 @@ describe('a request that is wrong', () => {
   const ITEM = '/items/0';
   const ASSET = '/items/0/assets/0';
 
-  /** By path: what is wrong with a body, the body, and the places of its faults. */
+  /** The wrong bodies of each path: what is wrong, the body, and the places of its faults. */
   const bodies: Record<string, readonly (readonly [string, unknown, ...string[]])[]> = {
     [ASSET_NUMS]: [
       ['K2 nested 40 levels deep', levels(40), ''],
@@ -275,7 +275,7 @@ it('K11 an odd path id is encoded once', async () => {
     expect([id, status]).toEqual([id, 200]);
   }
   const paths = (await sandbox.journal('listAssets')).map(({ path }) => path.split('/').at(-2) ?? '');
-  // After each of them the gateway asks for an enterprise that nobody has: the platform refuses both in the same words.
+  // The gateway asks after each of them for an enterprise that nobody has: the platform refuses both in the same words.
   const asked = paths.filter((_, index) => index % 2 === 0);
   expect(asked.map(decodeURIComponent)).toEqual(ids.map(decodeURIComponent));
 });

@@ -33,7 +33,10 @@ const preloaded = (script: string) => ({
 const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n';
 
 const sandbox = useSandbox();
-/** Of three: one for most tests, one with few file descriptors, so that few connections fill it, and one with quick limits. */
+/**
+ * The fleet has three gateways: one for most tests, one with few file descriptors, so that few connections fill it, and one with quick
+ * limits.
+ */
 let fleet: Fleet;
 let slow: Record<keyof ReturnType<typeof startSlow>, Promise<unknown>>;
 
@@ -122,7 +125,7 @@ async function unreadAnswers(): Promise<number> {
   running.push(socket);
   socket.pause();
   const request = `GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n`;
-  // More at once would end the connection of a stranger.
+  // More requests at once would end the connection of a stranger.
   socket.write(request.repeat(16));
   const started = performance.now();
   await until(
@@ -159,7 +162,7 @@ describe('a slow caller', () => {
     async (which) => {
       const { answers, closed, ms } = (await slow[which]) as Conversation;
       expect(closed).toBe(true);
-      // After 4 s, where the machine is idle. Node's own limit is a minute.
+      // An idle machine needs 4 s. Node's own limit is a minute.
       expect(ms).toBeLessThan(20_000);
       // A client that sent no byte gets no response.
       if (which === 'nothing') expect(answers).toEqual([]);
@@ -192,7 +195,7 @@ describe('a slow caller', () => {
         },
       ]);
       expect(closed).toBe(true);
-      // After 9 s, where the machine is idle. Node's own limit is five minutes.
+      // An idle machine needs 9 s. Node's own limit is five minutes.
       expect(ms).toBeLessThan(25_000);
     },
   );
@@ -206,7 +209,7 @@ describe('a slow caller', () => {
   });
 
   it('K20 over reading its response is cut off', async () => {
-    // After 2 s or 4 s, where the machine is idle.
+    // An idle machine needs 2 s or 4 s.
     expect(await slow.reader).toBeLessThan(20_000);
   });
 
@@ -307,7 +310,7 @@ describe('K1 bodies beyond the limit', () => {
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
   };
 
-  /** By how many MiB the process grew at most, until this was done. */
+  /** Returns the MiB by which the process grew at most until this was done. */
   const growth = async (act: () => Promise<unknown>): Promise<number> => {
     const before = residentMiB();
     let peak = before;
@@ -339,7 +342,7 @@ describe('K1 bodies beyond the limit', () => {
       for (let round = 0; round < 2; round++) statuses.push(...(await times(10, send)));
     });
     for (const status of statuses) expect([413, ...CUT_OFF]).toContain(status);
-    // Of 200 MiB.
+    // The clients have sent 200 MiB.
     expect(grown).toBeLessThan(100);
     expect((await fleet.get(0, read.path)).status).toBe(200);
   });
@@ -360,7 +363,7 @@ describe('K1 bodies beyond the limit', () => {
       expect([answer.status, answer.headers.get('connection')]).toEqual([401, 'close']);
       expect(await answer.json()).toMatchObject({ code: 'unauthenticated', outcome: 'not_processed' });
     });
-    // Of 200 MiB.
+    // The clients have sent 200 MiB.
     expect(grown).toBeLessThan(100);
   });
 

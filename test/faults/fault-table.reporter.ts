@@ -74,7 +74,7 @@ interface RunSettings {
 interface Project {
   readonly config: { readonly displayName?: { readonly name: string } };
 }
-/** Without them tests of rows are missing. */
+/** The table lacks tests of rows without these projects. */
 const NEEDED = ['unit', 'service'];
 
 interface RunResults {

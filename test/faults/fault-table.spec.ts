@@ -68,7 +68,7 @@ describe('a run of Jest', () => {
   writeFileSync(join(folder, 'package.json'), '{}');
   writeFileSync(join(folder, 'some.test.js'), "it('U1 of all rows only one', () => {});");
 
-  /** In a folder of its own, with only this reporter. */
+  /** Runs Jest in a folder of its own, with only this reporter. */
   async function run(...args: string[]): Promise<{ code: number; printed: string }> {
     const reporters = [fileURLToPath(new URL('fault-table.reporter.ts', import.meta.url))];
     const config = JSON.stringify({ rootDir: folder, transform: {}, reporters });

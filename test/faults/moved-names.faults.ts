@@ -14,7 +14,7 @@ import { TestSandbox } from '../support/sandbox.ts';
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const ORDERS = '/v1/license-orders';
 const LONG_MS = 600_000;
-/** Longer than a connection is used. */
+/** The time is longer than a connection is used. */
 const LIFE_MS = 4 * 60_000;
 
 const before = new TestSandbox();

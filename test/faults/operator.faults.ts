@@ -56,7 +56,7 @@ const ready = async () => {
   return { httpStatus: status, ...body };
 };
 
-/** On a slow machine a read of a platform that is well may run out of time, too. */
+/** Resolves once a read is served. A slow machine may lack the time for a read of a healthy platform, too. */
 const served = () => until('a read is served', async () => (await gateway.get(ASSETS)).status === 200);
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';

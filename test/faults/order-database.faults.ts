@@ -66,7 +66,7 @@ const gatewayOn = async (
   callers: readonly NamedCaller[] = [],
 ) => ended(await TestGateway.start(sandbox, { ...environmentOf(url), ...environment }, callers));
 
-/** As an operator confirms it. */
+/** Confirms the database as an operator does. */
 const confirmed = (url: string, ...options: string[]) =>
   databaseInit({ ...new TestGateway().environment(sandbox), ...environmentOf(url) }, '--yes', ...options);
 
@@ -80,7 +80,7 @@ let numbers = 0;
 const newNumber = () => `SO-G${++numbers}`;
 const place = (gateway: TestGateway, number: string, over: object = {}) =>
   gateway.post('/v1/license-orders', orderOf(number, over));
-/** With a database that is there. */
+/** Places an order with a database that is there. */
 const placed = (gateway: TestGateway, number: string) => onceServed(() => place(gateway, number));
 const isPlaced = (gateway: TestGateway, number = newNumber()) =>
   until(`${number} is placed`, async () => (await place(gateway, number)).status === 201);
@@ -438,7 +438,7 @@ describe('a server of PostgreSQL', () => {
     atEnd(() => proxy.close());
     await proxy.add({ toxic: 'down' });
     const second = await gatewayOn(url, { REDIS_URL: redis.url.replace(`:${redis.port}`, `:${proxy.port}`) });
-    // As without Redis.
+    // The gateway places the order, as it does without Redis.
     await isPlaced(second);
     await proxy.clear();
     await isStopped([second], 'numbers', 'DatabaseLost');
@@ -597,7 +597,7 @@ describe('Another process holds the lock of the file', () => {
     const response = placed(gateway, number).then((answer) => [answer.status, stateNow()]);
     await sandbox.untilSpoiled(1, response);
     file.exec('BEGIN IMMEDIATE');
-    // Longer than the first attempt to record the order.
+    // The pause is longer than the first attempt to record the order.
     await sleep(8_000);
     file.exec('ROLLBACK');
     expect(await response).toEqual([201, 'succeeded']);
@@ -638,7 +638,7 @@ async function newestOf(url: string): Promise<number> {
   return Number(row?.['value']);
 }
 
-/** As a backup from before these orders would have it. */
+/** Changes the database to a backup from before these orders. */
 async function goBack(url: string, orders: readonly string[]): Promise<void> {
   const names = orders.map((number) => `order/crm/${number}`);
   await askDatabase(url, 'DELETE FROM writes WHERE name = ANY($1)', names);

@@ -19,7 +19,7 @@ let numbers = 0;
 const newNumber = () => `SO-E${++numbers}`;
 const placeOf = (number: string) => `${ORDERS}/crm/${number}`;
 const recordOf = async (number: string) => (await fleet.get(HASTY, placeOf(number))).body;
-/** As an operator who repeats what a busy store did not take. */
+/** Settles an order, as an operator who repeats what a busy store did not take. */
 async function settle(replica: number, number: string, settlement: object): Promise<FleetAnswer> {
   let answer: FleetAnswer | undefined;
   await until('the store takes a settlement', async () => {

@@ -33,7 +33,7 @@ interface Asked {
   get(path: string): Promise<TestAnswer>;
 }
 const place = (gateway: Asked, number: string) => gateway.post('/v1/license-orders', orderOf(number));
-/** With a database that is there. */
+/** Places an order with a database that is there. */
 const placed = (gateway: Asked, number: string) => onceServed(() => place(gateway, number));
 const stateOf = async (gateway: Asked, number: string) =>
   (await onceServed(() => gateway.get(`/v1/license-orders/crm/${number}`))).body['state'];
@@ -245,7 +245,7 @@ describe('a process', () => {
       const number = newNumber();
       const response = placed(one, number);
       await isCarriedOut(number);
-      // In both directions, for the process that sends and the one that ends leases.
+      // The clock moves in both directions, for the process that sends and the one that ends leases.
       await victim().disturb({ clock: shift });
       await fleet.gateways[1]?.disturb({ clock: -shift });
       let meanwhile: TestAnswer | undefined;
@@ -354,7 +354,7 @@ describe('a process', () => {
     expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
   });
 
-  // Its caller hangs up before the response, which looks the same to it.
+  // The caller hangs up before the response, which looks the same to the gateway.
   describe('K23 left by its caller', () => {
     it('P7 and killed after the record: the order is carried out and in the audit, and a repeat gets the recorded success', async () => {
       const number = newNumber();

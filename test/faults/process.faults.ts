@@ -129,7 +129,7 @@ describe('npm start', () => {
     it('P1 ended by SIGTERM under 200 requests a second: not ready at once, all get responses, none is reset, exit 0', async () => {
       const gateway = new TestGateway();
       let npm: ReturnType<typeof run> | undefined;
-      // On a slow machine the requests after the signal take longer too.
+      // The requests after the signal take longer on a slow machine, too.
       const slowness = Number(process.env['TEST_SLOWNESS'] ?? 1);
       const environment = { NODE_OPTIONS: withEndTimers(`ms===5000||ms>30000?ms*${slowness}:ms`) };
       await gateway.open(sandbox, environment, async (all) => {
@@ -174,7 +174,7 @@ describe('npm start', () => {
   });
 
   it('P2 that ends with calls without an end abandons them after the grace period: 504 for each, with an unknown outcome for the write, and exits 0', async () => {
-    // Its timers of more than 30 s, those of the end of the grace, are early. After SIGTERM it would linger before them.
+    // The timers of more than 30 s, those of the end of the grace, are early. The process would linger before them after SIGTERM.
     const environment = {
       UPSTREAM_DEADLINE_MS: '600000',
       NODE_OPTIONS: withEndTimers('ms>30000?ms-31000:ms'),
@@ -334,7 +334,7 @@ describe('a process that cannot work', () => {
   let gateway: TestGateway;
   let child: GatewayProcess;
   beforeAll(async () => {
-    // As in a container of 512 MiB.
+    // A container of 512 MiB has these limits.
     const nodeOptions = '--max-old-space-size=256 --max-semi-space-size=32';
     const how = { disturbed: true, nodeOptions };
     ({ gateway, child } = await start(how, { CACHE_TTL_MS: '60000', UPSTREAM_DEADLINE_MS: '60000' }));

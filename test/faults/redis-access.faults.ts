@@ -29,7 +29,7 @@ beforeEach(() => sandbox.reset({ tokens: true }));
 const newRedis = async (...args: string[]) => ended(await startRedis(args));
 const gatewayAt = async (REDIS_URL: string, environment: Record<string, string> = {}) =>
   ended(await startInProcess(sandbox, { REDIS_URL, ENCRYPTION_KEYS, ...environment }));
-/** As it is shipped: for what Node or a library does by itself. */
+/** Starts the gateway as it is shipped, for what Node or a library does by itself. */
 const shippedAt = async (REDIS_URL: string, environment: Record<string, string> = {}) =>
   ended(await TestGateway.start(sandbox, { REDIS_URL, ENCRYPTION_KEYS, ...environment }));
 const lines = (gateway: TestGateway, event: string) =>
@@ -58,7 +58,7 @@ describe('R7 Redis refuses the connection', () => {
     await redis.stop();
     await newRedis('--port', String(redis.port));
     await is(gateway, 'redis', 'up');
-    // While no server is there, no further reason is one of Redis' own.
+    // No further reason is one of Redis' own while no server is there.
     expect(said()).toEqual(['WRONGPASS']);
     expect(gateway.logLines.join()).not.toContain(password);
   });
@@ -97,14 +97,14 @@ it('R19 Redis requires a client certificate: the gateway shows it; without the r
   const gateway = await gatewayAt(url, { REDIS_TLS_CA_FILE: file('ca'), ...own });
   await is(gateway, 'redis', 'up');
 
-  // With the authority among those that Node trusts.
+  // This gateway has the authority among those that Node trusts.
   const trusting = await shippedAt(url, { ...own, NODE_EXTRA_CA_CERTS: file('ca') });
   await is(trusting, 'redis', 'up');
 
   const ofAuthority = { REDIS_TLS_CA_FILE: file('ca') };
   const strangers: Record<string, string>[] = [
     ofAuthority,
-    // It does not know the authority of the server.
+    // This gateway does not know the authority of the server.
     own,
     { ...ofAuthority, REDIS_TLS_CERT_FILE: file('otherCert'), REDIS_TLS_KEY_FILE: file('otherKey') },
   ];

@@ -185,7 +185,7 @@ describe('Redis that is down or slow', () => {
       times.push((performance.now() - started) / 2);
     }
     expect(events(gateway, 'redis-away').length).toBeLessThanOrEqual(away + 2);
-    // Not for the sessions either, which were refused before a call to the platform.
+    // The sessions need no new tokens either: they were refused before a call to the platform.
     expect((await tokenRequests()) - tokens).toBeLessThanOrEqual(3);
     expect(await errors(gateway, 'timeout')).toBeGreaterThan(0);
     redis.thaw();

@@ -166,7 +166,7 @@ describe('a platform that is down', () => {
       return { httpStatus: status, ...body };
     };
     expect(await ready()).toMatchObject({ status: 'ok', upstream: 'up', load: 'ok' });
-    // From now on a token is good for one call.
+    // A token is good for one call from now on.
     await sandbox.reset({ tokens: true });
     await sandbox.fault({ operation: 'token', action: { patch: { expires_in: 0 } } });
     await sandbox.fault({ operation: members.upstream, action: { httpStatus: 500 } });

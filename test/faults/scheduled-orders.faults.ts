@@ -38,7 +38,7 @@ afterAll(async () => {
 
 let last = 0;
 const number = () => `SO-LATER-${++last}`;
-/** By the clock of the database, which is `aheadMs` ahead of the true one. */
+/** The difference of the database's clock from the true one. */
 let aheadMs = 0;
 function stepDatabase(to: number): void {
   aheadMs = to;
@@ -132,7 +132,7 @@ describe('D47 clocks step by a day, ahead and back:', () => {
     await become([String(due)], 'succeeded');
     stepDatabase(before);
     const [back] = await scheduled(1, HOUR_MS);
-    // Its task was due when the clock was ahead, and its time is not there any more.
+    // The task of the order was due when the clock was ahead, and its time is not there any more.
     await askDatabase(
       String(environment['DATABASE_URL']),
       "UPDATE tasks SET due_at = 0 WHERE kind = 'schedule' AND name = $1",
@@ -265,7 +265,7 @@ it('D53 an order is due on a replica that has not read yet that its caller, its 
   /** The items of the order of each caller. */
   const orders = {
     ...{ caller: [purchase], enterprise: [purchase], user: [purchase] },
-    // Without a user, the gateway can neither look up the order from which it deletes nor see what is on the asset.
+    // The gateway can neither look up the order from which it deletes nor see what is on the asset without a user.
     deletion: [deletion],
     profile: [purchase, purchase],
   };
@@ -304,7 +304,7 @@ it('D53 an order is due on a replica that has not read yet that its caller, its 
       });
       expect(response.status).toBe(202);
     }
-    // From here the replica is alone that has not read the new content.
+    // The replica that is left has not read the new content.
     own.gateways[0]?.child.kill('SIGKILL');
     await own.gateways[0]?.ended;
     stepDatabase(aheadMs + HOUR_MS);

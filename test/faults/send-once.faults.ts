@@ -17,7 +17,7 @@ let gateway: GatewayInProcess;
 
 beforeAll(async () => {
   gateway = await startInProcess(sandbox, { UPSTREAM_ORDER_DEADLINE_MS: '2500' });
-  // With a token already, so that the deadline is that of the order alone.
+  // The gateway has a token already, so that the deadline is that of the order alone.
   expect((await send(gateway, read)).status).toBe(200);
 });
 beforeEach(() => sandbox.reset());

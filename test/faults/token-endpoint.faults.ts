@@ -56,7 +56,7 @@ async function anew(passed: () => Promise<unknown>): Promise<void> {
   endpoint.requests.length = 0;
 }
 
-/** With the code of what failed. */
+/** Returns the statuses with the code of what failed. */
 const outcomes = (answers: readonly Pick<FleetAnswer, 'status' | 'body'>[]) => [
   ...new Set(
     answers.map(({ status, body }) => (status < 400 ? status : `${status} ${String(body['code'])}`)),
@@ -306,7 +306,7 @@ describe('two processes', () => {
     UPSTREAM_TOKEN_URL: endpoint.url,
     UPSTREAM_APP_SECRET: '',
     UPSTREAM_APP_SECRET_FILE: secretFile,
-    // On a busy machine it takes longer than the default until a connection is made.
+    // A connection on a busy machine takes longer than the default.
     UPSTREAM_CONNECT_TIMEOUT_MS: '5000',
   });
 
@@ -320,7 +320,7 @@ describe('two processes', () => {
     await fleet.stop();
     rmSync(dirname(secretFile), { recursive: true });
   });
-  // They begin cold.
+  // The gateways begin without tokens.
   beforeEach(() =>
     anew(async () => {
       await ask(fleet.redis, async (client) => {

@@ -559,7 +559,7 @@ describe('a platform that repeats what it gets, and a gateway that counts in sec
   const seconds = new TestGateway();
   const inSeconds = new ProfileFile();
   const seen: string[] = [];
-  /** Its response to reads of assets; to other calls it echoes the request in each text field. */
+  /** The response to reads of assets. Other calls get an echo of the request in each text field. */
   let assetsAnswer = '';
   const parrot = createServer((request, response) => {
     void text(request).then((body) => {

@@ -90,14 +90,14 @@ async function expectAllGood(gateway: TestGateway): Promise<void> {
   }
 }
 
-/** Before a test: good calls pay for its further attempts, and outnumber its failures, so that no breaker opens. */
+/** Makes good calls before a test: they pay for its further attempts, and outnumber its failures, so that no breaker opens. */
 async function warmUp(gateway: TestGateway): Promise<void> {
   const answers = await Promise.all(Array.from({ length: 6 }, () => send(gateway, read)));
   expect(answers.map(({ status, text }) => (status === 200 ? status : text))).toEqual(Array(6).fill(200));
 }
 
 describe('between the gateway and the platform', () => {
-  /** It reaches the platform by a name and through the proxy. */
+  /** This gateway reaches the platform by a name and through the proxy. */
   const gateway = new TestGateway();
   let child: ChildProcess;
   let proxy: FaultProxy;
@@ -170,7 +170,7 @@ describe('between the gateway and the platform', () => {
     });
 
     it('U3 swallowed at every address of the host: one connect timeout for all of them, before the deadline', async () => {
-      // With a timeout for each of them the deadline of 30 s would be first.
+      // The deadline of 30 s would be first, if each address had a timeout.
       const hosts = Array.from({ length: 7 }, (_, index) => `127.0.0.${index + 2}`);
       const hole = await Blackhole.start(hosts, proxy.port);
       atEnd(() => hole.close());
@@ -181,7 +181,7 @@ describe('between the gateway and the platform', () => {
     it.each(['swallows connections', 'refuses them'])(
       'U31 the IPv6 address %s: IPv4 serves',
       async (dead) => {
-        // Without IPv6 on this machine its address fails by itself.
+        // An IPv6 address fails by itself on a machine without IPv6.
         if (hasIpv6 && dead === 'swallows connections') {
           const hole = await Blackhole.start(['::1'], proxy.port);
           atEnd(() => hole.close());
@@ -481,7 +481,7 @@ describe('bytes that a platform should not send', () => {
   it('U8 an idle connection is closed just as a request goes out on it', async () => {
     for (const each of [read, write]) expect((await send(gateway, each)).status).toBe(200);
     const used = new Set(platform.connections.map(({ socket }) => socket));
-    // From here on, every request on a used connection finds it closed.
+    // Every request on a used connection finds it closed from here on.
     platform.respond = (socket, head) => {
       if (used.has(socket)) socket.end();
       else serve(socket, head);

@@ -1,7 +1,7 @@
 type Members = Record<string, unknown>;
 
 const CLOUD = new Set<unknown>(['cloud_account', 'cloud_customer', 'cloud_personal']);
-/** With strictMatchWhenDelete: true the platform matches these. */
+/** The platform matches these with strictMatchWhenDelete: true. */
 const TERMS = {
   startsAt: '2026-01-01T00:00:00.000Z',
   endsAt: '2027-01-01T00:00:00.000Z',
@@ -68,7 +68,7 @@ export const mends: Readonly<Record<string, (value: Members) => Members>> = {
     url: 'https://receiver.example/hook',
     ...(isAll(value['types']) && { types: ['*'] }),
   }),
-  // It begins long after the test: nothing is stopped.
+  // The maintenance begins long after the test, so nothing is stopped.
   SetMaintenance: (value) => ({ ...value, from: inDays(5), until: inDays(6) }),
   UpdateCustomer: (value) => (Object.keys(value).length > 0 ? value : { address: '2 Quay Street' }),
   NewBuy: (value) =>

@@ -15,7 +15,7 @@ export interface Case {
 }
 
 interface Kind {
-  /** Its share of all cases. */
+  /** The share of this kind in all cases. */
   readonly weight: number;
   /** Undefined when the operation has no such input. */
   readonly cases: (route: DocumentedRoute, known: Known) => fc.Arbitrary<Case> | undefined;

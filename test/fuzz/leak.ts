@@ -189,7 +189,7 @@ async function runRound(stage: FuzzStage, round: number): Promise<void> {
 
 function order(channelOrderId: string, code?: string): object {
   const [item] = orderOf(channelOrderId).items;
-  // For an enterprise without reads here, so that responses do not grow.
+  // The customer belongs to an enterprise without reads here, so that responses do not grow.
   const customer = { customerId: 'cus-meridian-default' };
   return orderOf(channelOrderId, { items: [{ ...item, customer, ...(code && { branch: { code } }) }] });
 }

@@ -78,7 +78,7 @@ const inPairs = ({ channelOrderId, ...values }: Readonly<Record<string, string>>
   channelOrderId === undefined || values['channelCode'] === undefined
     ? values
     : { ...values, channelOrderId };
-/** Only what waits for its time has one to be sorted by. */
+/** The filter returns only values that have a time to be sorted by. */
 const sortable = (values: Readonly<Record<string, string>>) =>
   values['sort'] === 'notBefore' ? { ...values, state: 'scheduled' } : values;
 

@@ -35,7 +35,7 @@ export class FuzzStage extends Stage {
   private constructor(sandbox: TestSandbox, fleet: Fleet) {
     super(sandbox, fleet);
     const { host, port } = new URL(sandbox.url);
-    // After a host, since a number that a caller sent may be the same.
+    // Each port stands after a host, since a number that a caller sent may be the same.
     const ports = [port, fleet.redis.port].map((each) => new RegExp(String.raw`[\w\]]:${each}\b`));
     this.inside = [host, ...ports, process.cwd(), fleet.folder];
     this.#pool = poolOf(this.gateway(0).url);

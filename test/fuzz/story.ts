@@ -5,7 +5,7 @@ import { FuzzStage } from './stage.ts';
 
 interface FuzzSizes extends Sizes {
   readonly cases: number;
-  /** Of the search for leaks. */
+  /** The number of rounds of the search for leaks. */
   readonly rounds: number;
 }
 

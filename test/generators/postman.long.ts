@@ -51,7 +51,7 @@ it('Postman runs every request of the collection, twice, and each succeeds', asy
     value,
   }));
   writeFileSync(environment, JSON.stringify({ name: 'test', values }));
-  // It ends with 1 where a request fails; the report says which.
+  // Newman ends with 1 if a request fails, and the report says which.
   const options = ['--reporters', 'json', '--reporter-json-export', report, '--iteration-count', '2'];
   await promisify(execFile)(process.execPath, [
     NEWMAN,

@@ -25,7 +25,7 @@ export class Recorder {
     return this.#scrapes;
   }
 
-  /** So many scrapes; before each of them the callers do what they do. */
+  /** Scrapes this number of times. The callers do what they do before each scrape. */
   async record(count: number, traffic: () => Promise<unknown>): Promise<void> {
     for (let index = 0; index < count; index++) {
       await Promise.all([traffic(), sleep(PAUSE_MS)]);

@@ -31,7 +31,7 @@ export class Site extends Stage {
   readonly firstKeys = newEncryptionKey();
   redis: RunningRedis;
   readonly postgres: RunningPostgres;
-  /** Of the gateway, which has a role and a schema of one name. */
+  /** The URL of the gateway, which has a role and a schema of one name. */
   readonly databaseUrl: string;
   /** The status that the receiver of a webhook answers. */
   receiverSays = 204;

@@ -9,7 +9,7 @@ import { enlarge, playProfile } from './story.ts';
  * `PROFILES_SEED` repeats a run.
  */
 
-/** In each of so many stories time passes. */
+/** Time passes in each of this number of stories. */
 const LATE_EVERY = 8;
 const seed = Number(process.env['PROFILES_SEED'] ?? randomInt(2 ** 31));
 const profiles = drawProfiles(seed);

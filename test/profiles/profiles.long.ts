@@ -8,9 +8,9 @@ import { enlarge, playProfile } from './story.ts';
 
 const COUNT = 2_000;
 const AT_ONCE = 2;
-/** In each of so many stories a gateway is killed. */
+/** A gateway is killed in each of this number of stories. */
 const KILL_EVERY = 100;
-/** In each of so many time passes. */
+/** Time passes in each of this number of stories. */
 const LATE_EVERY = 10;
 const seed = Number(process.env['PROFILES_SEED'] ?? randomInt(2 ** 31));
 

@@ -43,7 +43,7 @@ export async function enlarge(sandbox: TestSandbox): Promise<void> {
 
 /** Lets the clock of a gateway follow that of its sandbox. */
 const FOLLOWS = `--import=${new URL('../../scripts/demo-clock.ts', import.meta.url).href}`;
-/** Until the next three attempts to find an order are due. */
+/** The times until the next three attempts to find an order are due. */
 const UNTIL_ATTEMPTS_MS = [15_000, 60_000, 300_000];
 
 /**
@@ -111,7 +111,7 @@ class Story {
     await this.#reads();
     await this.#exports();
     await this.#edits();
-    // Before a gateway is killed, which takes with it what it has not shared yet.
+    // The story reads the gaps before a gateway is killed, which loses what it has not shared yet.
     await this.#gaps();
     await this.#imports();
     await this.#deletesMissing();
@@ -374,7 +374,7 @@ class Story {
     this.#expect('no row of a list that stands still fails', this.#isMoving || failed.length === 0, failed);
   }
 
-  /** Of the members who are not in the file only that one goes, or nobody where accounts are not known for certain. */
+  /** Deletes that one of the members who are not in the file, or nobody where accounts are not known for certain. */
   async #deletesMissing(): Promise<void> {
     const all = await this.#members();
     const missing = 'more7';
@@ -413,7 +413,7 @@ class Story {
       { limitConcurrent: 3, features: [{ code: 'a', trial: true, trialEndsAt: '2027-01-01T00:00:00Z' }] },
     );
     const isDate = this.played.featureTrialEnd === 'text' && !this.isTold;
-    // Without ids the platform's answer confirms nothing, unless the gateway knows that they come later.
+    // The platform's answer without ids confirms nothing, unless the gateway knows that they come later.
     const isUnconfirmed = this.played.orderIds === 'later' && !this.isTold;
     const done = isUnconfirmed ? 502 : 201;
     const isSeconds = this.played.productTrialEnd === 'seconds' && !this.isTold;

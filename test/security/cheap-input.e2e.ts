@@ -14,7 +14,7 @@ const MAX_MS = 100;
 const MAX_MIB = 150;
 /** What other work of the machine adds to a figure is not the gateway's. */
 const TRIES = 3;
-/** Of the gateway's own limits of time, where the machine has no time for it: it says so. */
+/** The gateway says this if the machine has no time for its own limits of time. */
 const TOO_BUSY = [503];
 
 interface CheapInput {

@@ -43,7 +43,7 @@ async function registryWith(severity?: string, status = 200): Promise<string> {
 
 async function audit(url: string, environment: Record<string, string>) {
   const child = spawn(process.execPath, ['scripts/audit.ts'], {
-    // Its cache remembers advisories by their ids.
+    // The cache remembers advisories by their ids.
     env: {
       PATH: process.env['PATH'],
       ...environment,
@@ -110,7 +110,7 @@ describe('G7 the containers', () => {
       ...compose.matchAll(/^ *image: \$\{\w+_IMAGE:-(\S+)\}/gm),
     ].map(([, name = '']) => name);
     expect(defaults).toHaveLength(3);
-    // With the registry, which not every engine adds.
+    // The names include the registry, which not every engine adds.
     for (const name of defaults)
       expect(name).toMatch(/^docker\.io\/library\/[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/);
     expect([...compose.matchAll(/^ *image: /gm)]).toHaveLength(2);

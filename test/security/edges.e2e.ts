@@ -148,7 +148,7 @@ describe('S22 what Node calls', () => {
     ...['look at the database', 'leases of reconciliation', 'order ledger', 'overload', 'redis check'],
     'watched file',
   ];
-  /** At the end of a time limit, so while the others take their time. */
+  /** These scenes take until the end of a time limit, so the others of the group have their time, too. */
   const SLOW = ['deadline'];
   const QUICK = Object.keys(scenes).filter((at) => !SLOW.includes(at));
   it.each([[...BY_THEMSELVES, ...SLOW], ...QUICK.map((at) => [at])].map((each) => [each]))(
@@ -173,7 +173,7 @@ describe('S22 what Node calls', () => {
           },
         ]);
       }
-      // At once, and not at the end of a time limit.
+      // The gateway recovers at once, and not at the end of a time limit.
       await until('the gateway is ready, and a read and an order succeed', async () => {
         const signal = AbortSignal.timeout(5_000);
         const read = await fetch(gateway.url + ASSETS, { headers: { 'x-api-key': fleet.key }, signal });

@@ -101,7 +101,7 @@ describe("S6 a configured user's wrong password", () => {
       users: ['default'],
     }));
     const password = credential();
-    // Without a Redis, whose clock would not jump.
+    // The gateway has no Redis, whose clock would not jump.
     let process!: GatewayProcess;
     const gateway = new TestGateway(callers);
     await gateway.open(sandbox, {}, async (environment) => {

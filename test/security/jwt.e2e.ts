@@ -73,7 +73,7 @@ describe('a token of the issuer', () => {
     ['typ JWT', {}, { typ: 'JWT' }],
     ['typ application/at+jwt', {}, { typ: 'application/AT+JWT' }],
     ['no typ', {}, { typ: undefined }],
-    // As the issuers write them.
+    // The claims are as the issuers write them.
     ['the claims of Keycloak', { scope: 'openid orders:read', realm_access: { roles: ['x'] } }, {}],
     ['the claims of Auth0', { scope: 'openid orders:read', permissions: [], sub: 'x@clients' }, {}],
     ['the permissions of Auth0', { scope: undefined, permissions: ['orders:read'] }, {}],

@@ -30,7 +30,7 @@ const order = (caller: string, number = newNumber(), over = {}) =>
   onceServed(() => gateway.post('/v1/license-orders', orderOf(number, over), as(caller)));
 const large = () => ({ items: Array.from({ length: 1_000 }, () => orderOf('').items[0]) });
 
-/** Of the file, as another process sees it. */
+/** Reads the file as another process sees it. */
 function inDatabase<T>(ask: (database: DatabaseSync) => T): T {
   const database = new DatabaseSync(stack.databaseUrl().slice('sqlite:'.length), { timeout: 10_000 });
   try {

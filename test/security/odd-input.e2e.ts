@@ -38,7 +38,7 @@ async function expectAlive(): Promise<void> {
     /"event":"(uncaught-exception|unhandled-rejection|fault|internal-error)"/.test(line),
   );
   const ids = new Set(faults.map((line) => /"requestId":"[^"]*"/.exec(line)?.[0]));
-  // With the line of the request, which names its path and status.
+  // The lines have the path and the status of the request.
   expect(lines.filter((line) => ids.has(/"requestId":"[^"]*"/.exec(line)?.[0]))).toEqual([]);
   expect(faults).toEqual([]);
 }
@@ -178,7 +178,7 @@ describe('S22 what is not what it should be:', () => {
         const other = own === 'list' ? 'string' : 'list';
         const type = kind === 'another type' ? other : own;
         const fields = type === 'hash' ? await client.hkeys(name) : [];
-        // At once: the gateway may write the key meanwhile.
+        // Both commands run at once, because the gateway may write the key meanwhile.
         const spoil = client.multi().del(name);
         if (type === 'string') spoil.set(name, '\u0000{"garbage":');
         else if (type === 'list') spoil.rpush(name, 'garbage');
@@ -191,7 +191,7 @@ describe('S22 what is not what it should be:', () => {
     });
     expect(spoilt).toBeGreaterThan(5);
     const from = performance.now();
-    // Longer than the longest pause of what runs by itself.
+    // The wait is longer than the longest pause of what runs by itself.
     await until('every timer has run', async () => {
       await use(`after${kind.length}`);
       for (const path of CONSOLE)

@@ -92,7 +92,7 @@ describe('S14 a refusal of the platform', () => {
   });
 });
 
-/** Those last that make the gateway distrust its credentials. */
+/** The failures that make the gateway distrust its credentials come last. */
 const failures: Readonly<Record<string, object>> = {
   'a page with its stack': {
     raw: {

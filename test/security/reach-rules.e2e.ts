@@ -302,7 +302,7 @@ describe('S1 lookups', () => {
   });
 
   it('cost one read, and none while it is cached; an id that a cached list lacks is looked up once more', async () => {
-    // It has read no members yet.
+    // The gateway has read no members yet.
     const change = async (member: string) => {
       const path = `/v1/enterprises/ent-harbour/members/${member}/password`;
       const body = { password: newSecret('m') };

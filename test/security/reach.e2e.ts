@@ -14,7 +14,7 @@ import { useSandbox } from '../support/stack.ts';
 
 /** Risk 1 of the security design: with any id, a bound caller reaches nothing of an enterprise that it is not granted. */
 
-/** For each kind of id: an own one, one of another enterprise, and one that does not exist, all of the same form. */
+/** The ids of each kind: an own one, one of another enterprise, and one that does not exist, all of the same form. */
 const IDS = {
   enterprise: ['ent-harbour', 'ent-meridian', 'ent-meridiam'],
   asset: ['ast-1002', 'ast-2002', 'ast-2992'],

@@ -67,7 +67,7 @@ describe('an unexpected error with a secret in it', () => {
   it('S3 of each kind, uncaught: the last log lines of the process do not show it', async () => {
     const dying = await startGatewayProcess(gateway.environment(sandbox), { disturbed: true });
     await sandbox.fault({ operation: 'listAssets', times: 1, action: { delayMs: 3_000 } });
-    // It stays for as long as this is under way.
+    // The process ends only after this request.
     const holding = fetch(dying.url + ASSETS, { headers: { 'x-api-key': gateway.key } });
     await until('the call is under way', async () => (await sandbox.journal('listAssets')).length > 0);
     for (const shape of SHAPES)
@@ -132,7 +132,7 @@ describe("employees' passwords", () => {
     answers.push(await reset({ password: { nested: passwords.next } }));
     expect(answers.map(({ status }) => status)).toEqual([201, 207, 422, 502, 400, 204, 400]);
 
-    // They do reach the platform.
+    // These credentials do reach the platform.
     for (const [username, password] of [
       ['newcomer@harbour', passwords.first],
       ['anna@harbour', passwords.next],

@@ -10,7 +10,7 @@ import {
 
 export const DESKTOP = { width: 1440, height: 900 };
 export const PHONE = { width: 390, height: 844 };
-/** For all else: what is not seen needs no painting. */
+/** The small size of pages that nobody looks at: what is not seen needs no painting. */
 const SMALL = { width: 1000, height: 500 };
 
 /** A busy machine needs time to start a browser, and a page on it to show what its gateway does meanwhile. */

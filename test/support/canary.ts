@@ -41,7 +41,7 @@ export function newSecret(kind: Kind, length = 27): string {
   return MARK + kind + randomText(length - MARK.length - 1);
 }
 
-/** As src/caller/api-key.ts makes them. */
+/** Makes a key as src/caller/api-key.ts does. */
 export function newApiKey(): { key: string; hash: string } {
   const key = `lgw_${newSecret('k', 43)}`;
   return { key, hash: createHash('sha256').update(key).digest('hex') };

@@ -21,7 +21,7 @@ export interface Identity {
 export interface TestCertificates {
   /** The authority that signed all but `untrusted`, in PEM: a client must trust it. */
   readonly ca: string;
-  /** For 127.0.0.1, ::1 and localhost. */
+  /** A certificate for 127.0.0.1, ::1 and localhost. */
   readonly good: Identity;
   /** The same, but expired yesterday. */
   readonly expired: Identity;
@@ -98,7 +98,7 @@ export async function makeAuthority(name: string, above?: Signer) {
         extensions: [
           new BasicConstraintsExtension(false, undefined, true),
           new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-          // For clients too: servers of a cluster are clients of each other.
+          // The certificate is for clients too, because servers of a cluster are clients of each other.
           new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
           new SubjectAlternativeNameExtension(names),
         ],

@@ -26,7 +26,7 @@ export class SteppedClock {
     return clock;
   }
 
-  /** For the processes that use this clock. */
+  /** The variables of the processes that use this clock. */
   get environment(): Record<string, string> {
     return { LD_PRELOAD: this.#library, CLOCK_SHIM_FILE: this.#file };
   }

@@ -86,7 +86,7 @@ export const routes: readonly DocumentedRoute[] = Object.entries(document.paths)
 // `npm run check:api` looks at the schemas themselves; shorter code takes longer to make than it is used here.
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false, code: { optimize: false } });
 formats.default(ajv);
-// Of requests: what they refuse is tested with the rules.
+// The formats of requests pass here. The tests of the rules check what they refuse.
 for (const format of ['id', 'text']) ajv.addFormat(format, true);
 ajv.addSchema({ $id: 'document', components: { schemas: closed(document.components.schemas) } });
 /** The schemas without additional properties: a response may not have a field that the document does not name. */

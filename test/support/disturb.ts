@@ -17,9 +17,9 @@ export type Disturbance =
   | { readonly block: number; readonly times: number }
   /** Long-lived objects fill the heap up to this many MiB; 0 releases them. */
   | { readonly heap: number }
-  /** From now on every object inherits these. */
+  /** Every object inherits these from now on. */
   | { readonly pollute: Readonly<Record<string, unknown>> }
-  /** From now on these names lead to these addresses. */
+  /** These names lead to these addresses from now on. */
   | { readonly names: Readonly<Record<string, string>> }
   /** The process gets these environment variables. */
   | { readonly environment: Readonly<Record<string, string>> }
@@ -77,7 +77,7 @@ function block(ms: number, times: number): void {
   if (times === 0) return;
   const until = performance.now() + ms;
   while (performance.now() < until);
-  // Between two blocks the event loop turns a few times, so that some requests get responses.
+  // The event loop turns a few times between two blocks, so that some requests get responses.
   setTimeout(() => block(ms, times - 1), 5);
 }
 

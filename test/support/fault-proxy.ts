@@ -81,7 +81,7 @@ export class FaultProxy {
     for (const link of this.#links) link.toxicsChanged();
   }
 
-  /** Without faults again, on the same port. */
+  /** Removes all faults and goes on, on the same port. */
   async clear(): Promise<void> {
     this.toxics.length = 0;
     for (const link of this.#links) link.toxicsChanged();
@@ -99,7 +99,7 @@ export class FaultProxy {
   }
 
   async #listen(): Promise<void> {
-    // Without delay: the system would join pieces that the proxy has cut.
+    // The sockets send without delay: the system would join pieces that the proxy has cut.
     const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
       this.connections++;
       const target = connect({

@@ -31,27 +31,27 @@ interface How {
   readonly command?: readonly string[];
   /** A control group that it enters first: its number is written into this file. */
   readonly controlGroup?: string;
-  /** It runs in this folder, instead of the repository's. */
+  /** The folder in which it runs, instead of the repository's. */
   readonly folder?: string | undefined;
   /** Further options of Node. */
   readonly nodeOptions?: string;
   /** The limit of open files. */
   readonly maxFiles?: number;
-  /** Its output goes into this file, not through this process, so that a measurement is not disturbed. */
+  /** The file that gets its output, not through this process, so that a measurement is not disturbed. */
   readonly logFile?: string;
 }
 
 /** What `sh` runs for `npm start` and in the image. */
 export const START_SCRIPT = 'dist/bundle/start.sh';
-/** With the Node of this process first. */
+/** The search path with the Node of this process first. */
 export const NODE_PATH = `${dirname(process.execPath)}:${process.env['PATH']}`;
 
 /** A line of the log that an operator would look at. */
 const WARNING = /"level":"?(warn|error|fatal|[456]0)\b/;
-/** Longer than an end takes. */
+/** The time is longer than an end takes. */
 const GRACE_MS = 45_000;
 
-/** Of V8's compiled code, as in the image. */
+/** The folder of V8's compiled code, as in the image. */
 export const COMPILE_CACHE = absolute('node_modules/.cache/compile');
 
 /** The options of Node with which the timers of the end of a process are `change` of themselves, an expression of `ms`. */
@@ -83,7 +83,6 @@ export async function startGatewayProcess(
       PATH: NODE_PATH,
       PORT: '0',
       MANAGEMENT_PORT: '0',
-      // As in the image.
       NODE_COMPILE_CACHE: COMPILE_CACHE,
       ...environment,
       ...keeping,
@@ -103,7 +102,7 @@ export async function startGatewayProcess(
   const output = () => (logFile === undefined ? piped : readFileSync(logFile, 'utf8'));
   let isOver = false;
   const ended = new Promise<number | NodeJS.Signals>((resolve) => {
-    // At its exit the last lines may still be on their way.
+    // The last lines may still be on their way at the exit.
     child.once('close', (code, signal) => {
       isOver = true;
       // A bench's log is longer than a string can be, and no test looks through it.
@@ -135,7 +134,8 @@ export async function startGatewayProcess(
       // SIGTERM would wait for a load balancer.
       child.kill('SIGINT');
       if ((await Promise.race([ended, sleep(GRACE_MS, undefined, { ref: false })])) !== undefined) return;
-      // As an orchestrator does: Node itself may hang once all is done (nodejs/node#54918). Until then it is the gateway that hangs.
+      // An orchestrator kills the process in the same way: Node itself may hang once all is done (nodejs/node#54918). If the process still
+      // serves, the gateway hangs.
       const isServing = await fetch(`${listening.url}/health/live`).then(Boolean, () => false);
       child.kill('SIGKILL');
       await ended;

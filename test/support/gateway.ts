@@ -120,7 +120,7 @@ export class TestGateway {
       UPSTREAM_APP_KEY: sandbox.appKey,
       UPSTREAM_APP_SECRET: sandbox.appSecret,
       LOG_LEVEL: 'debug',
-      // On a busy machine it takes longer than the default until a connection is made.
+      // A connection on a busy machine takes longer than the default.
       UPSTREAM_CONNECT_TIMEOUT_MS: '5000',
       CALLERS_FILE: this.callersFile,
       UPSTREAM_USERS_FILE: this.usersFile,

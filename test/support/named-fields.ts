@@ -17,7 +17,7 @@ export interface RequestField {
   readonly part: Part;
   /** Class and field. An inherited field appears several times, as does one whose class is used in several fields. */
   readonly field: string;
-  /** With `[]` for the items of a list; a recursive class is followed once. */
+  /** The path, with `[]` for the items of a list. A recursive class is followed once. */
   readonly path: string;
   readonly holdsId: boolean;
   readonly name: Name | undefined;

@@ -27,7 +27,7 @@ export interface RunningPostgres {
   readonly port: number;
   readonly folder: string;
   readonly process: ChildProcess;
-  /** Of the superuser, who is called `tests`. */
+  /** The password of the superuser, who is called `tests`. */
   readonly password: string;
   /** Runs statements as the superuser. */
   ask(text: string): Promise<readonly Record<string, unknown>[]>;
@@ -41,7 +41,7 @@ export interface RunningPostgres {
   start(): Promise<void>;
   /** Makes a base backup while it runs. */
   backUp(): Promise<void>;
-  /** It crashes, and starts with the files of the base backup. */
+  /** Makes the server crash, and starts it with the files of the base backup. */
   restore(): Promise<void>;
   /** Ends it and removes its folder. */
   stop(): Promise<void>;
@@ -345,7 +345,7 @@ async function ofKeeper(): Promise<Shared | undefined> {
     once(socket, 'close').then(() => undefined),
   ]).catch(() => undefined);
   if (line !== undefined) {
-    // It stays open for as long as this process lives.
+    // The socket stays open for as long as this process lives.
     socket.unref();
     return JSON.parse(line) as Shared;
   }

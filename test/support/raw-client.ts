@@ -11,7 +11,7 @@ export interface Conversation {
   readonly answers: readonly RawAnswer[];
   /** The other side ended the connection, not this one after its time limit. */
   readonly closed: boolean;
-  /** From the connection to its end. */
+  /** The time from the connection to its end. */
   readonly ms: number;
 }
 

@@ -22,13 +22,13 @@ export interface RunningRedis {
   stop(): Promise<void>;
   /** Kills it, as in a crash. */
   kill9(): Promise<void>;
-  /** It keeps its connections and its memory, and sends no reply until `thaw`. */
+  /** Stops the server, which keeps its connections and its memory, and sends no reply until `thaw`. */
   freeze(): void;
   thaw(): void;
 }
 
 const READY = 'Ready to accept connections';
-/** For the leak scan: its content is written down in plain text when it ends. */
+/** The options with which a server writes its content in plain text when it ends, for the leak scan. */
 const TELLING = ['--shutdown-on-sigterm', 'save', 'now', 'force', '--rdbcompression', 'no'];
 const END_MS = 5_000;
 /** Linux keeps the files of this folder in memory. */
@@ -249,7 +249,7 @@ function pauseOf(beganAt: number): Promise<void> {
   return wait(Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, tenth)));
 }
 
-/** So long a test waits for something whose absence it reports as its finding. */
+/** The time for which a test waits for something whose absence it reports as its finding. */
 const ABSENT_MS = 300_000;
 
 /** Resolves to whether the condition holds at last, for a test that has more to say than what it waited for. */

@@ -55,7 +55,7 @@ export async function expectServedWhileReplaced(
     if (onNew) await client.stop();
   };
   const sendAll = async (): Promise<void> => {
-    // They go on until the last certificate is there, so that each one is replaced under load.
+    // The requests go on until the last certificate is there, so that each one is replaced under load.
     for (let sent = 0; sent < requests / 8 || !replaced.signal.aborted; sent++) await send(sent % 2 === 0);
   };
   const replaceAll = async (): Promise<void> => {

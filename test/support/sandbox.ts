@@ -23,7 +23,7 @@ export interface JournalEntry {
 /** The platform for a test: a real sandbox on a free port, with credentials made up for it, and its control side. */
 export class TestSandbox {
   readonly appKey = newSecret('a');
-  // With characters that Basic authentication has to encode.
+  // The secret has characters that Basic authentication must encode.
   readonly appSecret = `${newSecret('s')}:+%/é`;
   #running!: RunningSandbox;
 

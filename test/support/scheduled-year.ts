@@ -7,7 +7,7 @@ import type { TestSandbox } from './sandbox.ts';
 const ORDERS = '/v1/license-orders';
 const DAY_MS = 24 * 3_600_000;
 const DAYS = 365;
-/** Of the caller with a budget, in a month. */
+/** The limit of the caller with a budget, in a month. */
 const LIMIT = 2;
 
 interface Planned {
@@ -144,7 +144,7 @@ class Year {
     return items.filter(({ notBefore }) => Date.parse(notBefore) <= this.#now).length + Number(sending);
   }
 
-  /** It is kept for seven days: a step may be longer, so what it has is noted after each. */
+  /** The feed is kept for seven days, and a step may be longer, so its content is noted after each step. */
   async #readFeed(): Promise<void> {
     for (;;) {
       const after = this.#cursor && `&after=${this.#cursor}`;

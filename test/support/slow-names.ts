@@ -19,7 +19,7 @@ export class SlowNames {
     return names;
   }
 
-  /** For the processes that look them up. */
+  /** The variables of the processes that look them up. */
   get environment(): Record<string, string> {
     return { LD_PRELOAD: this.#library, SLOW_NAMES_FILE: this.#file };
   }

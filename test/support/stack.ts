@@ -12,7 +12,7 @@ interface StackOptions {
   readonly callers?: readonly NamedCaller[];
   /** What must not be lost is kept there; in the gateway's memory if it is not said. */
   readonly database?: EngineName;
-  /** With a Redis for what may be lost; else that stays in the gateway's memory. */
+  /** True if a Redis keeps what may be lost; else that stays in the gateway's memory. */
   readonly redis?: true;
   readonly sandbox?: SandboxOptions;
   /** How the gateway starts; as a process of the shipped bundle if it is not said. */

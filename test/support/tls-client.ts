@@ -11,7 +11,7 @@ interface TlsAnswer {
 }
 
 interface Trust {
-  /** In PEM; the only authority that the client trusts. */
+  /** The only authority that the client trusts, in PEM. */
   readonly ca: string;
   /** Absent: the client shows no certificate. */
   readonly identity?: Identity | undefined;

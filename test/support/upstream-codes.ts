@@ -6,7 +6,7 @@ export interface RefusalCode {
   readonly code: string;
   readonly slug: string;
   readonly status: number;
-  /** Its message is written for the user, and shown. */
+  /** True if its message is written for the user, and shown. */
   readonly speaks: boolean;
   readonly of: readonly string[];
 }

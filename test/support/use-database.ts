@@ -44,7 +44,7 @@ export async function largestRead(database: Database, work: () => Promise<unknow
   }
 }
 
-/** Longer than any test. */
+/** The time is longer than any test. */
 export const LONG_MS = 600_000;
 
 /** What no store does: a test makes a row old, or breaks it. */
@@ -79,7 +79,7 @@ export function useDatabase(engine: EngineName) {
     database: () => first,
     other: () => second,
     change: (query: Query) => first.step(change, query),
-    /** Before the database is closed. */
+    /** Registers what runs before the database is closed. */
     atEnd: (end: () => unknown) => void ends.unshift(end),
     /** Takes the tasks of a kind until it has this one, as a worker does. */
     takeTask: async (kind: string, name: string, leaseMs = LONG_MS): Promise<TakenTask> => {

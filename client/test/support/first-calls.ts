@@ -4,7 +4,7 @@ import type * as Client from '../../src/licensing.ts';
 export interface Place {
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** For its order. */
+  /** The number of its order. */
   readonly number: string;
 }
 

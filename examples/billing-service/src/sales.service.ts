@@ -42,7 +42,7 @@ export class SalesService {
       });
       return receiptOf(record);
     } catch (error) {
-      // Not a failure: the platform has the order or may have it, and the gateway goes on looking for it.
+      // This is not a failure: the platform has the order or may have it, and the gateway goes on looking for it.
       if (isProblem(error, 'outcome-unknown'))
         return {
           invoice,

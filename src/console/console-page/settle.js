@@ -4,7 +4,7 @@ import { asCaller, close, faultIn, step } from './dialog.js';
 import { button, facts, h } from './dom.js';
 import { duration, serverNow, time } from './format.js';
 
-/** As the API has it: earlier, the platform may still place the order. */
+/** The API refuses "not placed" before this time, because the platform may still place the order. */
 const NOT_PLACED_AFTER_MS = 15 * 60_000;
 
 const SCOPE = 'orders:settle';

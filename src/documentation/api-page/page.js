@@ -13,7 +13,7 @@ followScheme();
 const loaded = await fetch(new URL('../openapi.json', import.meta.url)).catch(() => undefined);
 if (!loaded?.ok) {
   document.querySelector('.loading').textContent = 'The gateway does not answer. Load the page again.';
-  // There is no other content to show.
+  // The page has no other content to show.
   await new Promise(() => {});
 }
 const { shown: api, dryRuns } = withoutDryRuns(await loaded.json());

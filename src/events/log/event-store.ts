@@ -20,7 +20,7 @@ export interface NewEvent {
   readonly kind: LoggedMove['of'];
   readonly name: string;
   readonly state: string;
-  /** By the clock of the database. */
+  /** The time in ms, by the clock of the database. */
   readonly at: number;
   /** The record after the move, as its own store keeps it: sealed. */
   readonly record: string;

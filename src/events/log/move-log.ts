@@ -2,7 +2,7 @@
 export interface LoggedMove {
   /** See {@link CURSOR}. */
   readonly id: string;
-  /** In ms since the epoch, by the clock of the store. */
+  /** The time in ms since the epoch, by the clock of the store. */
   readonly at: number;
   /** The kind of thing that the record describes. */
   readonly of: 'order' | 'job' | 'estate';

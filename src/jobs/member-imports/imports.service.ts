@@ -34,7 +34,7 @@ import { asKnown, RowPlanner } from './row-plan.ts';
 const PART_OF_FILE = 2;
 /** The statuses of rows that a retry may send again. */
 const AGAIN: ReadonlySet<string> = new Set(['pending', 'failed', 'unknown']);
-/** After this number of seconds, most files were read. */
+/** The number of seconds after which most files were read. */
 const READ_S = 10;
 /** Why the plan does not count a row, although the import sends it. */
 const UNTOLD =

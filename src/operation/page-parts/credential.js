@@ -63,7 +63,7 @@ export class Credential {
   ask(fault = '') {
     element('fault').textContent = fault;
     element('forget').hidden = !this.isGiven;
-    // In an open dialog the reader may be typing.
+    // The reader may be typing in the open dialog.
     if (element('dialog').open) return;
     element('credential').value = '';
     element('dialog').showModal();

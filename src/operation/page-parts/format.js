@@ -1,4 +1,4 @@
-/** Between `performance.now()`, which no clock of a person sets, and the time of the replica. */
+/** The difference between `performance.now()`, which no person can set, and the time of the replica. */
 let aheadMs = performance.timeOrigin;
 
 /** The clock of the browser may be wrong: the console counts with that of the replica, in ms since 1970. */

@@ -132,7 +132,7 @@ export class ListOrdersQuery extends PageQuery {
 
 @ApiSchema({ description: 'One page of records of orders' })
 export class OrderPageDto extends PageDto {
-  /** In the order of `sort`. */
+  /** The records in the order of `sort`. */
   items!: OrderRecordDto[];
 }
 

@@ -61,7 +61,7 @@ export function wholeOf<T, Field extends string>(
   return list.items as WholeList<T>;
 }
 
-/** For each filter of a request the fields by which it decides. */
+/** The fields by which each filter of a request decides. */
 type Filters<Field extends string> = Readonly<Record<string, readonly Field[]>>;
 
 /** Returns the items, to which the caller applies its filters. Throws a problem if the list must not decide by the filters that are `wanted`. */

@@ -58,7 +58,7 @@ interface Turn {
   /** The lanes with a delivery in progress. */
   readonly sending: Map<string, Promise<void>>;
   readonly limit: LimitFunction;
-  /** Its cursor is that of the last collection. */
+  /** The progress, with the cursor of the last collection. */
   progress: WebhookProgress;
   /** True if one of the deliveries has ended. */
   hasEnded: boolean;
@@ -116,7 +116,10 @@ export class WebhookTurns {
     return hasMore ? 0 : this.#nextIn(turn);
   }
 
-  /** After a pause in which no gateway could send, the time of the failures begins again: a pause is no failure of the receiver. */
+  /**
+   * Returns since when the receiver has failed. A pause in which no gateway could send is no failure of the receiver, so the time begins
+   * again.
+   */
   async #failingSince({ webhook, progress }: StoredWebhook, now: number): Promise<number | null> {
     const since = failingSinceOf(webhook, progress);
     if (since === null || now - since < MAX_GAP_MS) return since;

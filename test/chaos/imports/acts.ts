@@ -21,7 +21,7 @@ const PAUSE_MS = 150;
 /** A job that does not change for so long has been forgotten. Processes that die keep it for some seconds only. */
 const FORGOTTEN_MS = 120_000;
 const ROWS_PER_CALL = 100;
-/** As many as a caller may have. */
+/** A caller may have this number of imports. */
 const IMPORTS_AT_A_TIME = 5;
 
 /** What the platform does to calls, each with some probability, before or after it carried them out. */
@@ -152,7 +152,8 @@ export const acts = {
       (await callsFor(stage, operation, enterprise)).some(({ committed }) => committed),
     );
     await stage.killGateways();
-    // Only the calls of the processes that died get no response: one that is sent again and hangs would be looked up, record or not.
+    // Only the calls of the processes that died get no response. Otherwise a call that is sent again and hangs would be looked up, with or
+    // without a record.
     await stage.sandbox.heal(ids);
     violations.push(...(await falseRows(stage, file, await ended(stage, job, violations))));
     return violations;
@@ -176,7 +177,7 @@ export const acts = {
     return violations;
   },
 
-  /** More members are missing in the file than may be deleted: when it arrives, or only when its plan is made. */
+  /** This file lacks more members than may be deleted: when it arrives, or only when its plan is made. */
   'bounded-deletes': async (stage) => {
     const violations: string[] = [];
     const enterprise = await stage.enterprise('bounded');
@@ -255,7 +256,7 @@ export const acts = {
     const killing = killAll(stage, options, over.signal).finally(() => (isKilling = false));
     const jobs = new Map<ImportFile, Job>();
     const next = files.values();
-    // More imports than wanted, if that is what it takes until all kills have happened.
+    // The lane makes more imports than wanted, if all kills need them.
     const lane = async () => {
       for (const file of next) {
         if (jobs.size >= imports && !isKilling) return;
@@ -279,7 +280,7 @@ export const acts = {
   },
 } satisfies Record<string, Act<ImportStage, ImportSizes>>;
 
-/** In the order of the seed, until all imports have ended. */
+/** Kills gateways in the order of the seed, until all imports have ended. */
 async function killAll(
   stage: ImportStage,
   { kills, databaseKills, processes, seed }: ImportSizes,

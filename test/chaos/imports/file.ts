@@ -6,7 +6,7 @@ export type RowStatus = 'added' | 'updated' | 'deleted' | 'failed';
 export interface ImportFile {
   readonly enterprise: string;
   readonly text: string;
-  /** Of the request. */
+  /** The query of the request. */
   readonly query: string;
   /** Accounts of the enterprise before. */
   readonly before: readonly string[];
@@ -30,7 +30,7 @@ export function rowOf(account: string, mobile = ''): string {
   return `${account},${newSecret('m')},${NAME},,,${mobile}`;
 }
 
-/** With the header. */
+/** Returns the rows below the header. */
 export function textOf(rows: readonly string[]): string {
   return [HEADER, ...rows, ''].join('\n');
 }

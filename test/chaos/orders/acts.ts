@@ -12,9 +12,9 @@ import type { OrderStage } from './stage.ts';
 const AT_ONCE = 40;
 const FEW_AT_ONCE = 6;
 const HOUR_MS = 3_600_000;
-/** In the protocol of PostgreSQL: the statement, and the reply to it. */
+/** These are the statement and the reply to it, in the protocol of PostgreSQL. */
 const COMMIT = 'COMMIT\0';
-/** So often an operator stops orders, and lets them go on. */
+/** The number of times that an operator stops orders, and lets them go on. */
 const MAINTENANCES = 3;
 /** Callers who hang up: how many are looked at, how many do so at a time, and how often as many try. */
 const HANG_UPS = 10;
@@ -150,7 +150,7 @@ const orderActs = {
     const { fleet, desk, records } = stage;
     const over = new AbortController();
     let orders = 0;
-    /** Of each caller. */
+    /** The number of responses to each caller. */
     const answers = Array.from({ length: FEW_AT_ONCE }, () => 0);
     const placing = answers.map(async (_, caller) => {
       while (!over.signal.aborted) {

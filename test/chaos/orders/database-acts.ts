@@ -98,7 +98,7 @@ export const databaseActs = {
       );
     });
     await killing;
-    // Those of processes that were killed.
+    // Processes that were killed have left these leases.
     await stage.endLeases(LEASE_MS);
     await stage.settled();
     await inParallel(orders, AT_ONCE, ({ channelOrderId, fault }) =>
@@ -165,7 +165,7 @@ export const databaseActs = {
     return goesBack(stage, names);
   },
 
-  /** On a file: its gateway is killed while it places orders, and the next one goes on with the file. */
+  /** Kills a gateway with a database in a file while it places orders. The next one goes on with the file. */
   'file-killed': async (stage, { fileKills }) => {
     const over = new AbortController();
     let orders = 0;

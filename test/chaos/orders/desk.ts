@@ -27,11 +27,11 @@ interface Answered {
   readonly requestId: string;
   readonly gateway: number;
   readonly by: GatewayProcess;
-  /** By performance.now(). */
+  /** The start, by performance.now(). */
   readonly began: number;
   readonly ended: number;
   readonly answer: Answer;
-  /** It placed the order, and did not only say so again. */
+  /** True if this request placed the order, and not an earlier one. */
   readonly isFirst: boolean;
 }
 
@@ -112,7 +112,10 @@ export class OrderDesk {
     }
   }
 
-  /** To that gateway until it processes the order: a busy machine may be too slow for the database at first, which has no effect. */
+  /**
+   * Sends the order to that gateway until it processes the order: a busy machine may be too slow for the database at first, which has no
+   * effect.
+   */
   async insist(...order: Parameters<OrderDesk['place']>): Promise<Answer> {
     for (;;) {
       const answer = await this.place(...order);
@@ -153,7 +156,7 @@ export class OrderDesk {
     const told = [...this.#told].map(([channelOrderId, answers]) => ({ channelOrderId, answers }));
     this.#told.clear();
     const { length: orders } = told;
-    // Of these no record can change it.
+    // No record can change the duplicates that are there already.
     const early = duplicatesIn(await this.#sandbox.commits());
     if (lost || early.length > 0) return { orders, faults: early };
     const records = new Map<string, Found>();

@@ -78,7 +78,7 @@ export async function missedBy(
     .map(({ id }) => `events: a reader who went on from the newest missed ${id}`);
 }
 
-/** And the cursors after which events were dropped. */
+/** Returns all events, and the cursors after which events were dropped. */
 async function allEvents(fleet: Pick<Fleet, 'get'>, from = ''): Promise<{ events: Event[]; gaps: string[] }> {
   const events: Event[] = [];
   const gaps: string[] = [];

@@ -11,7 +11,7 @@ import type { Event } from './feed.ts';
 /** Every third delivery is not taken, nor is the first of an order in doubt: its next event comes meanwhile. */
 const FAILS_EACH = 3;
 const FAILS_FIRST = 'license-order.in-doubt';
-/** Longer than between two looks for what is to be delivered. */
+/** The dispatcher looks more often than this for events to deliver. */
 const IDLE_MS = 5_000;
 
 /** A receiver of all events that fails often, and what it took. */
@@ -86,7 +86,7 @@ export class Hook {
 
   /** What it took, beside the events of the feed: each is there, and those of one subject came in their order. */
   async faults(events: readonly Event[]): Promise<string[]> {
-    // While it fails, events that it has to wait for are still to come.
+    // A receiver that fails gets its events later.
     await until('nothing is left to deliver', () => this.#isIdle(events));
     const first = new Map([...this.#taken].map((id, at) => [id, at]));
     const missing = events.filter(({ id }) => !first.has(id));

@@ -3,9 +3,9 @@ import type { Sizes } from '../engine.ts';
 
 /** Short, so that deadlines and leases (deadline and 5 s) end during the run. */
 export const DEADLINE_MS = 1_000;
-/** With a margin: after that no process is sending. */
+/** The time after which no process is sending, with a margin. */
 export const LEASE_MS = DEADLINE_MS + 5_000 + 1_000;
-/** After the deadline, so no caller waits for the response. */
+/** This delay is longer than the deadline, so no caller waits for the response. */
 export const LATE_MS = 1_600;
 /** Late enough for an operator to settle first. */
 const VERY_LATE_MS = 3_000 * Number(process.env['TEST_SLOWNESS'] ?? 1);
@@ -71,7 +71,7 @@ interface PlannedOrder {
 }
 
 export interface PlannedKill {
-  /** After this many submitted orders. */
+  /** The number of submitted orders after which it happens. */
   readonly after: number;
   /** The number is that of a gateway. */
   readonly what: number | 'database' | 'restart' | 'cut' | 'redis';
@@ -105,7 +105,7 @@ export function planOf({ orders, submits, processes, seed, ...counts }: OrderSiz
   const shuffled = all
     .map((what) => ({ what, place: random.next() }))
     .sort((one, other) => one.place - other.place);
-  // From early on, and finished before the last orders.
+  // The disturbances begin early, and end before the last orders.
   const after = (place: number) => Math.floor((orders * (place + 0.5)) / (all.length + 1));
   return { orders: planned, kills: shuffled.map(({ what }, place) => ({ after: after(place), what })) };
 }

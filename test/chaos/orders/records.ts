@@ -67,7 +67,7 @@ export class Records {
     return Number(row?.value);
   }
 
-  /** For the leases of what is being sent, so much time passes at once. */
+  /** Lets this time pass at once for the leases of orders that are being sent. */
   pass(ms: number): Promise<undefined> {
     return this.#database.step(this.#pass, ms);
   }

@@ -125,7 +125,7 @@ export const variants = {
           : result,
       ),
   },
-  // That is synchronous_commit = off.
+  // This variant is synchronous_commit = off.
   'commits-not-waited-for': {
     act: 'database-killed',
     apply: async () => {

@@ -10,7 +10,7 @@ import { ListAssetsResponse, PlaceOrderBody } from './generated/orval/zod.ts';
 
 const { GATEWAY_URL: baseUrl = '', API_KEY: key = '' } = process.env;
 const enterpriseGlobalId = 'ent-harbour';
-/** It has no asset number; the other's is taken. */
+/** This member has no asset number, and that of the other one is taken. */
 const memberGlobalId = 'mem-harbour-dora';
 const taken = { assetNums: ['8000001002'] };
 const pageSize = 5;
@@ -19,7 +19,7 @@ type Conflicts = readonly { readonly assetNum: string; readonly memberGlobalId: 
 interface Client {
   /** The licence orders of the record. */
   place(): Promise<readonly (string | null)[]>;
-  /** Of the refusal that is told apart from others. */
+  /** Returns the conflicts of the refusal that is told apart from others. */
   conflicts(): Promise<Conflicts>;
   page(
     page: number,
