@@ -19,11 +19,12 @@ import { ImportRun } from './member-imports/import-run.ts';
 import { HeldJob, HoldLost, isOverdue, TryLater } from './store/held-job.ts';
 import { CALLER_OF_JOB, IMPORT } from './store/job-rooms-store.ts';
 import { JobStore } from './store/job-store.ts';
-import type { ReadJob, UnfinishedJob } from './store/stored-job.ts';
+import { MAX_OF_CALLER, type ReadJob, type UnfinishedJob } from './store/stored-job.ts';
 import { type TaskHold, TaskWorker } from '../tasks/task-worker.ts';
 
 const LOOK_MS = 2_000;
-const JOBS_AT_A_TIME = 4;
+/** More than a caller may have, so that the long imports of one caller hold up those of no other caller. */
+const JOBS_AT_A_TIME = MAX_OF_CALLER + 1;
 const AGAIN_MS = 1_000;
 const SWEEP_MS = 10_000;
 const MAX_WAITS = 1_000;

@@ -1592,3 +1592,38 @@ describe('on two replicas', () => {
     });
   });
 });
+
+describe('as many long imports as a caller may have', () => {
+  const names = Array.from({ length: 6 }, (_, index) => `ent-000${index + 1}`);
+  const [free = '', ...slow] = names;
+  const deadlineMs = 120_000;
+  const { sandbox: platform, gateway: only } = useStack({
+    environment: { UPSTREAM_DEADLINE_MS: String(deadlineMs) },
+    sandbox: { companies: { enterprises: names.length, assets: 1, products: 1 } },
+    callers: [{ name: 'other', scopes, enterprises: [free], users: ['*'] }],
+  });
+
+  it('J24 hold up no import of another caller', async () => {
+    const importInto = async (enterprise: string, key?: string) => {
+      const path = `${IMPORTS.replace('ent-harbour', enterprise)}`;
+      const body = file(newRows('long', 1));
+      const answer = await only.request('POST', path, { body, headers: CSV, ...(key && { key }) });
+      expect(answer.status).toBe(202);
+      return `/v1/jobs/${String(answer.body['jobId'])}`;
+    };
+    const hang = { operation: 'addMembers', action: { hang: true } };
+    const rules = await Promise.all(slow.map((path) => platform.fault({ ...hang, match: { path } })));
+    const begunAt = performance.now();
+    await Promise.all(slow.map((enterprise) => importInto(enterprise)));
+    await until('four of them are sent', async () => (await platform.journal('addMembers')).length >= 4);
+    const key = only.keys['other'] ?? '';
+    const job = await importInto(free, key);
+    await until(
+      'the import of the other caller has ended',
+      async () => (await only.get(job, { key })).body['state'] === 'succeeded',
+    );
+    // The calls of the others hang until their deadline.
+    expect(performance.now() - begunAt).toBeLessThan(deadlineMs);
+    for (const rule of rules) await platform.heal(rule);
+  });
+});
