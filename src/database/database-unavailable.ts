@@ -8,10 +8,11 @@ import type { FaultReason } from './engine.ts';
 type Reason = FaultReason | 'unreadable' | 'sealed' | 'ahead' | 'abandoned';
 
 const NOTHING_SENT = 'Nothing was sent to the platform.';
-const AWAY = `The database of the gateway does not respond. ${NOTHING_SENT}`;
+/** The step may also have waited behind others, so the text does not say that the database is away. */
+const AWAY = `The gateway got no answer from its database in time. ${NOTHING_SENT}`;
 const NO_WRITES = `The database of the gateway takes no writes. ${NOTHING_SENT}`;
 const STOPPED = `The database of the gateway cannot be used until its operator has looked at it. ${NOTHING_SENT}`;
-/** The details of some reasons. For every other reason, the detail says that the database does not respond. */
+/** The details of some reasons. All others have that of {@link AWAY}. */
 const DETAILS: Partial<Record<Reason, string>> = {
   full: NO_WRITES,
   'read-only': NO_WRITES,
