@@ -33,6 +33,9 @@ it('Each form of the URL is read', () => {
 it.each([
   ['mysql://db.example/orders', /^must be postgres:.*sqlite::memory:/],
   ['sqlite:', /^must name a file: sqlite:/],
+  ['sqlite:/var/lib/gateway/', /^must name a file: sqlite:/],
+  ['sqlite:/var/lib/gateway%2F', /^must name a file: sqlite:/],
+  ['sqlite:file:/var/lib/gateway.db', /^must name a file: sqlite:/],
   ['sqlite:gateway.db?mode=ro', /^must name a file without parameters.*%3F/],
   ['sqlite:100%.db', /^must be postgres:.*percent-encoded/],
   ['sqlite:gateway%00.db', /^must be postgres:/],

@@ -34,13 +34,13 @@ export function parseDatabaseUrl(text: string): DatabaseAddress | string {
   if (text === 'sqlite::memory:') return { kind: 'memory' };
   const [, file] = /^sqlite:(.*)$/s.exec(text) ?? [];
   if (file !== undefined) {
-    if (!/^[^:]/.test(file)) return 'must name a file: sqlite:/var/lib/gateway/gateway.db';
     if (file.includes('?'))
       return 'must name a file without parameters: sqlite:/var/lib/gateway/gateway.db; write a ? in its name as %3F';
     const path = percentDecoded(file);
-    return path === undefined || path.includes('\0')
-      ? `must be ${DATABASE_URL_FORMS}`
-      : { kind: 'file', path };
+    if (path === undefined || path.includes('\0')) return `must be ${DATABASE_URL_FORMS}`;
+    // SQLite opens a file of another name for these: it drops the last slash, and reads a URL after `file:`.
+    const isName = /^(?!file:)[^:](?:.*[^/])?$/s.test(path);
+    return isName ? { kind: 'file', path } : 'must name a file: sqlite:/var/lib/gateway/gateway.db';
   }
   const parts = POSTGRES.exec(text);
   if (!parts) return `must be ${DATABASE_URL_FORMS}`;
