@@ -9,15 +9,16 @@ type Reason = FaultReason | 'unreadable' | 'sealed' | 'ahead' | 'abandoned';
 
 const NOTHING_SENT = 'Nothing was sent to the platform.';
 /** The step may also have waited behind others, so the text does not say that the database is away. */
-const AWAY = `The gateway got no answer from its database in time. ${NOTHING_SENT}`;
+const LATE = `The gateway got no answer from its database in time. ${NOTHING_SENT}`;
 const NO_WRITES = `The database of the gateway takes no writes. ${NOTHING_SENT}`;
 const STOPPED = `The database of the gateway cannot be used until its operator has looked at it. ${NOTHING_SENT}`;
-/** The details of some reasons. All others have that of {@link AWAY}. */
+/** The details of some reasons, for which nothing was done. All others have that of {@link LATE}. */
 const DETAILS: Partial<Record<Reason, string>> = {
   full: NO_WRITES,
   'read-only': NO_WRITES,
   rights: NO_WRITES,
   damaged: NO_WRITES,
+  'still-away': `The database of the gateway does not respond. ${NOTHING_SENT}`,
   stopped: STOPPED,
   unready: STOPPED,
   unreadable: `There is a record under this name, and it cannot be read. ${NOTHING_SENT}`,
@@ -36,7 +37,7 @@ export class DatabaseUnavailable extends ProblemException {
     cause?: unknown,
   ) {
     super('dependency-unavailable', {
-      detail: DETAILS[reason] ?? AWAY,
+      detail: DETAILS[reason] ?? LATE,
       // A repeat does not help while a key is missing: the operator has to correct the configuration.
       ...(reason === 'sealed' ? { retryable: false } : { retryAfter: 1 }),
       cause,

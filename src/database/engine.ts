@@ -15,6 +15,7 @@ export function rowsAs<Row extends object>(found: readonly object[] | undefined)
  *
  * - `away`: there was no answer, or no connection.
  * - `unknown`: the answer to a commit did not arrive. The commit was carried out, or it was not.
+ * - `still-away`: the database was away at the last look, so nothing was tried.
  * - `stopped`: the database cannot be trusted (trust.ts).
  * - `conflict`: another transaction was faster. This one may be tried again at once.
  * - `full`, `read-only`, `rights`, `unready`, `damaged`: the database accepts no writes of the gateway, and an operator has to act.
@@ -24,6 +25,7 @@ export function rowsAs<Row extends object>(found: readonly object[] | undefined)
 export type FaultReason =
   | 'away'
   | 'unknown'
+  | 'still-away'
   | 'stopped'
   | 'conflict'
   | 'full'

@@ -111,7 +111,8 @@ export class Trust {
 
   /** The fault with which a guarded step is rejected before it begins. */
   get refusal(): DatabaseFault | undefined {
-    return this.#stopped === 'none' ? undefined : new DatabaseFault('stopped', this.#message);
+    if (this.#stopped === 'none') return undefined;
+    return new DatabaseFault(this.#stopped === 'away' ? 'still-away' : 'stopped', this.#message);
   }
 
   /** Throws while the database is known to lack commits: a record that it does not have may have been there. */

@@ -166,7 +166,7 @@ describe('a server of PostgreSQL', () => {
     await until('orders move', () => flooding.numbers.length > before + 20);
     await flooding.end();
     await expectNothingLost(database, flooding);
-    expect(flooding.faults.every((reason) => ['away', 'unknown', 'stopped'].includes(reason))).toBe(true);
+    expect(flooding.faults.every((reason) => ['away', 'unknown', 'still-away'].includes(reason))).toBe(true);
   });
 
   it('D2 An administrator ends every connection, again and again: steps that may be repeated are, and nothing is lost', async () => {

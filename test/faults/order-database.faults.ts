@@ -160,6 +160,10 @@ it('D11 The server is away at the start: the gateway starts, reads are served, o
   };
   expectRefused(await write());
   await isStopped([gateway], 'away', 'DatabaseAway');
+  // It comes back without its operator.
+  expect((await place(gateway, newNumber())).body['detail']).toMatch(
+    /database of the gateway does not respond/,
+  );
   expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).status).toBe(200);
   expect([await sends(), await sandbox.journal('editMember')]).toEqual([0, []]);
   await proxy.clear();
