@@ -1,11 +1,12 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer, getCACertificates, setDefaultCACertificates, type Server } from 'node:tls';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { makeCertificates, type TestCertificates } from '../../test/support/certificates.ts';
 import { freePort } from '../../test/support/redis.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { watchedConnector } from './upstream-pools.ts';
+import { connections, tokenConnections, watchedConnector } from './upstream-pools.ts';
 
 let certificates: TestCertificates;
 let server: Server;
@@ -62,4 +63,13 @@ describe('a connection to the platform', () => {
     await measured('good');
     expect(await attempt('https:', await freePort())).toEqual([]);
   });
+});
+
+it('The manual says how many connections the platform sees from one process', () => {
+  const [ofTokens, ofCalls] = [tokenConnections, connections].map((each) =>
+    Object.values<number>(each).reduce((sum, limit) => sum + limit, 0),
+  ) as [number, number];
+  const manual = readFileSync('docs/scaling.md', 'utf8').replaceAll(/\s+/g, ' ');
+  expect(manual).toContain(`up to ${ofCalls + ofTokens} connections from each process`);
+  expect(manual).toContain(`${connections.orders} for orders, ${ofTokens} for tokens.`);
 });
