@@ -54,7 +54,7 @@ export async function buildApp(
     routerOptions: { maxParamLength: serverLimits.http.maxHeaderSize },
     // The router refuses no path that the limits above let through. If it did, the request would pass without its hooks.
     frameworkErrors: edge('bad path', (_error: unknown, { raw }: FastifyRequest) => raw.socket.destroy()),
-    clientErrorHandler: answerBadHttp((...refusal) => app.get(RequestLog).refused(...refusal)),
+    clientErrorHandler: answerBadHttp((...refusal) => app.get(RequestLog).refused(...refusal), publicPath),
   });
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.with(config, log), adapter, {
     bodyParser: false,

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
+import { problemUnder } from './public-path.ts';
 import { cutShort, firstResponse, givenUp, HUNG_UP, MAX_URL, TOO_LATE, TOO_SLOW } from './server-limits.ts';
 
 /** The time for which the gateway discards the bytes that a client still sends after a refusal, until the client reads the response. */
@@ -14,12 +15,12 @@ const LINGER_SLOW_MS = 1_500;
 type Tell = (requestId: string, problem: ProblemException) => void;
 
 /** Returns the function that answers bytes that are no valid HTTP request, and closes the connection. */
-export function answerBadHttp(tell: Tell): (error: HttpFault, socket: Socket) => void {
-  const answer = (error: HttpFault, socket: Socket) => badHttp(error, socket, tell);
+export function answerBadHttp(tell: Tell, publicPath: string): (error: HttpFault, socket: Socket) => void {
+  const answer = (error: HttpFault, socket: Socket) => badHttp(error, socket, tell, publicPath);
   return edge('bad request', answer, (_, socket) => socket.destroy());
 }
 
-function badHttp(error: HttpFault, socket: Socket, tell: Tell): void {
+function badHttp(error: HttpFault, socket: Socket, tell: Tell, publicPath: string): void {
   if (givenUp.has(socket) && isAboutRequest(error)) return;
   // If the process was blocked, it reads the bytes of that time in this turn of the event loop.
   if (error.code === TOO_SLOW && socket.bytesRead === 0) {
@@ -27,21 +28,21 @@ function badHttp(error: HttpFault, socket: Socket, tell: Tell): void {
     return;
   }
   givenUp.add(socket);
-  answerInTurn(error, socket, tell);
+  answerInTurn(error, socket, tell, publicPath);
 }
 
 type HttpFault = Error & { readonly code?: string; readonly rawPacket?: unknown };
 
-function answerInTurn(error: HttpFault, socket: Socket, tell: Tell): void {
+function answerInTurn(error: HttpFault, socket: Socket, tell: Tell, publicPath: string): void {
   const response = firstResponse(socket);
   const refuseWith = (problem: ProblemException, lingerMs = LINGER_MS): void => {
-    const requestId = refuse(socket, problem, response, lingerMs);
+    const requestId = refuse(socket, problem, { response, lingerMs, publicPath });
     // A request of which only a part has arrived has a line of its own.
     if (!response) tell(requestId, problem);
   };
   // A client must not mistake this for the response to a running request, which may be an order.
   if (response?.req.complete && socket.writable) {
-    const closed = edge('bad request', () => answerInTurn(error, socket, tell));
+    const closed = edge('bad request', () => answerInTurn(error, socket, tell, publicPath));
     response.once('close', closed);
     return;
   }
@@ -83,13 +84,12 @@ function problemOf({ code, rawPacket }: HttpFault): ProblemException {
 function refuse(
   socket: Socket,
   problem: ProblemException,
-  response: ServerResponse | undefined,
-  lingerMs: number,
+  { response, lingerMs, publicPath }: { response?: ServerResponse; lingerMs: number; publicPath: string },
 ): string {
   const requestId = String(response?.req.headers['x-request-id'] ?? randomUUID());
   const body = problem.bodyFor(requestId);
   if (response) cutShort.set(response.req, body.status);
-  const text = JSON.stringify(body);
+  const text = problemUnder(publicPath, JSON.stringify(body));
   socket.end(
     `HTTP/1.1 ${body.status} ${body.title}\r\nContent-Type: application/problem+json; charset=utf-8\r\n` +
       `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,

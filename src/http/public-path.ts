@@ -20,8 +20,13 @@ export function namePublicPath(fastify: FastifyInstance, publicPath: string): vo
     replace(reply, 'link', (links) => links.replaceAll('</', `<${publicPath}/`));
     const isProblem = String(reply.getHeader('content-type')).startsWith('application/problem+json');
     const hasType = isProblem && typeof payload === 'string';
-    done(null, hasType ? payload.replace(PROBLEM_TYPE, `"type":"${publicPath}/`) : payload);
+    done(null, hasType ? problemUnder(publicPath, payload) : payload);
   });
+}
+
+/** Adds the public path to the `type` of a problem. */
+export function problemUnder(publicPath: string, text: string): string {
+  return text.replace(PROBLEM_TYPE, `"type":"${publicPath}/`);
 }
 
 function replace(reply: FastifyReply, name: 'location' | 'link', change: (value: string) => string): void {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { useVisits } from '../support/browser.ts';
 import { newSecret } from '../support/canary.ts';
 import { type Proxy, startPlainNginx } from '../support/proxies.ts';
+import { converse } from '../support/raw-client.ts';
 import { useStack } from '../support/stack.ts';
 
 /** A gateway that a proxy shows under a path of its own (`PUBLIC_PATH`). */
@@ -63,6 +64,17 @@ describe.each(WAYS)('K66 the gateway under a path that the proxy %s', (way) => {
     expect([...seen].filter((path) => !path.startsWith('/licensing/'))).toEqual([]);
     expect(seen.size).toBeGreaterThan(30);
   });
+});
+
+it('K66 a refusal of bytes that are no request names its problem through the proxy', async () => {
+  const tooLarge = `GET /licensing/v1/callers/me HTTP/1.1\r\nHost: gateway\r\nX-Filler: ${'x'.repeat(20_000)}\r\n\r\n`;
+  for (const [bytes, code] of [
+    [tooLarge, 'headers-too-large'],
+    ['no request\r\n\r\n', 'validation-failed'],
+  ] as const) {
+    const { answers } = await converse(gateway.url, bytes);
+    expect(answers).toMatchObject([{ body: { code, type: `/licensing/problems/${code}` } }]);
+  }
 });
 
 it('K66 the API page calls through the proxy', async () => {
