@@ -1,3 +1,4 @@
+import { ConfigError } from '../config/config-error.ts';
 import { DatabaseFault, type Engine, MAX_CONFLICTS, type Rows } from './engine.ts';
 import { either, rows, sql, type Sql } from './sql.ts';
 
@@ -221,7 +222,7 @@ const MISSING_RIGHTS = sql`
     AND NOT has_table_privilege(pg_class.oid, needed) ORDER BY relname, needed`;
 const MAY_CREATE = sql`
   SELECT coalesce(current_schema(), '') AS of, current_user AS role,
-    coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may`;
+    coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may, current_setting('server_encoding') AS encoding`;
 
 /** The tables in a database: their version, and the migrations to the version of this build. Migrations only go forward. */
 export class DatabaseSchema {
@@ -238,7 +239,7 @@ export class DatabaseSchema {
     for (let conflicts = 0; ;) {
       const before = await this.version();
       if (before >= SCHEMA_VERSION) return before;
-      await this.#mayCreate();
+      await this.#mayCreate(before === 0);
       // Another gateway may have made the tables before this one got the lock.
       let isOver = false;
       const decide = ([, , found]: readonly Rows[]) => {
@@ -276,9 +277,15 @@ export class DatabaseSchema {
     return `gives the role ${role} of DATABASE_URL no right to ${missing}: GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA … TO ${role}`;
   }
 
-  async #mayCreate(): Promise<void> {
+  async #mayCreate(isNew: boolean): Promise<void> {
     if (this.engine.kind === 'sqlite') return;
     const [found] = await this.engine.read(MAY_CREATE.with());
+    const encoding = String(found?.['encoding']);
+    // Every other encoding lacks characters.
+    if (isNew && !['UTF8', 'SQL_ASCII'].includes(encoding))
+      throw new ConfigError([
+        `DATABASE_URL names a database with the encoding ${encoding}: make one with ENCODING 'UTF8' TEMPLATE template0`,
+      ]);
     if (found?.['may']) return;
     const [role, schema] = [String(found?.['role']), String(found?.['of'] || 'of its search_path')];
     throw new DatabaseFault(

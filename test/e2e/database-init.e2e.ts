@@ -114,6 +114,15 @@ it('There is nothing to make ready in memory, and a server that is away is named
   });
 });
 
+it('A database that cannot keep every character is refused before it has tables: a maintenance could not be set there for some reasons', async () => {
+  const server = ended(await startPostgres());
+  await server.ask(`CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
+  const url = `postgres://tests:${server.password}@127.0.0.1:${server.port}/latin`;
+  const sentence = /DATABASE_URL names a database with the encoding LATIN1: .*ENCODING 'UTF8'/;
+  expect(await databaseInit(url, '--yes')).toEqual({ code: 1, output: expect.stringMatching(sentence) });
+  await expect(openDatabase(url)).rejects.toThrow(sentence);
+});
+
 it('Two versions that are deployed at once wait for the migration of another, however long it takes', async () => {
   const server = ended(await startPostgres());
   const url = await server.newUrl();
