@@ -24,11 +24,14 @@ export interface CertificateFile {
 }
 export type CertificateFiles = { readonly [P in Part]?: CertificateFile };
 
-/** The function that reads each file. It throws where the file has other content. */
-const READERS: Readonly<Record<Part, (pem: string) => unknown>> = {
-  ca: certificatesIn,
-  cert: certificatesIn,
-  key: createPrivateKey,
+/** The function that reads each file, and returns what it has. It throws where the file has other content. */
+const READERS: Readonly<Record<Part, (pem: string) => string>> = {
+  ca: onlyCertificates,
+  cert: onlyCertificates,
+  key: (pem) => {
+    createPrivateKey(pem);
+    return pem;
+  },
 };
 const PARTS = Object.keys(READERS) as Part[];
 
@@ -54,9 +57,7 @@ export function readCertificates(
     const { variable, path } = files[part] ?? {};
     if (path === undefined) continue;
     try {
-      const pem = readFileSync(path, 'utf8');
-      READERS[part](pem);
-      found[part] = pem;
+      found[part] = READERS[part](readFileSync(path, 'utf8'));
     } catch {
       const what = part === 'key' ? 'private key in PEM, without a passphrase' : 'certificate in PEM';
       faults.push(`${variable} must be the path of a readable ${what}`);
@@ -91,7 +92,12 @@ export function secureContextOf(certificates: Certificates): SecureContext {
   return createSecureContext(certificates);
 }
 
-/** All certificates of a file. Throws where a block is cut off: OpenSSL would read the file only up to there. */
+/** OpenSSL stops reading where a certificate does not begin on a line of its own, so it gets them written anew. */
+function onlyCertificates(pem: string): string {
+  return certificatesIn(pem).map(String).join('');
+}
+
+/** All certificates of a file. Throws where a block is cut off. */
 export function certificatesIn(pem: string): X509Certificate[] {
   const isCut = pem.replace(BLOCK, '').includes('-----');
   const blocks = [...pem.matchAll(BLOCK)].filter(([, label]) => label === 'CERTIFICATE');

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Authority, type Identity, LOOPBACK, makeAuthority } from '../support/certificates.ts';
+import { until } from '../support/redis.ts';
 import { endings } from '../support/endings.ts';
 import { metric } from '../support/expected.ts';
 import { TestGateway } from '../support/gateway.ts';
@@ -121,6 +122,16 @@ describe('O13 a file of a certificate that is wrong', () => {
       expect(await metric(gateway, refused)).toBe(0);
     },
   );
+
+  it('is none if only line ends are missing between certificates, as `cat` joins files: each of them counts', async () => {
+    writeFileSync(ca, servers.pem.trimEnd() + clients.pem);
+    current = await servers.issue(LOOPBACK);
+    files.put({ ...current, cert: current.cert.trimEnd() + servers.pem });
+    await until('the pair is taken', async () => (await shown()) === fingerprintOf(current));
+    expect((await client(await billing(clients)).get(gateway.url + ME)).status).toBe(200);
+    writeFileSync(ca, clients.pem);
+    await replaced();
+  });
 
   it('ends the start with the names of the variables', async () => {
     const one = await servers.issue(LOOPBACK);
