@@ -64,7 +64,11 @@ const outcomes = (answers: readonly Pick<FleetAnswer, 'status' | 'body'>[]) => [
 ];
 
 const NO_TOKEN = { code: 'dependency-unavailable', outcome: 'not_processed', retryable: true };
-const REFUSED = { code: 'upstream-credential-rejected', outcome: 'not_processed', retryable: false };
+const REFUSED = {
+  ...{ code: 'upstream-credential-rejected', outcome: 'not_processed', retryable: false },
+  // No token was renewed.
+  detail: expect.stringContaining("refused the gateway's key and secret, its access token"),
+};
 
 describe('one gateway', () => {
   const gateway = new TestGateway([{ name: 'neighbour', scopes: ['sessions:write'] }]);
