@@ -2253,7 +2253,7 @@ interface components {
         readonly OrderItem: components["schemas"]["NewBuy"] | components["schemas"]["DeleteAsset"] | components["schemas"]["DeleteProduct"];
         /** @description One page of records of orders */
         readonly OrderPage: {
-            /** @description In the order of `sort`. */
+            /** @description The records in the order of `sort`. */
             readonly items: readonly components["schemas"]["OrderRecord"][];
             /**
              * Format: int64
