@@ -13,6 +13,7 @@ import { utf8Type } from './media-type.ts';
 import { askForBody, cutShort, MAX_BODY_BYTES, TOO_LATE } from './server-limits.ts';
 import { edge } from '../shared/edge.ts';
 import { JSON_TYPE, PATCH_TYPES } from '../shared/json-types.ts';
+import { Slices } from '../shared/slices.ts';
 
 const MIB = 1024 * 1024;
 /** The budget is this part of the memory, because a parsed body takes up to ten times its size until its request is done. */
@@ -130,7 +131,7 @@ export class RequestBodies {
       kind,
       length: length === undefined ? undefined : Number(length),
       digest,
-      chunks: () => arriving(request.raw, payload, digest),
+      chunks: () => arriving(request.raw, payload, digest, this.imports.maxBytes),
     };
   }
 
@@ -166,19 +167,33 @@ export class RequestBodies {
 }
 
 /**
- * Yields the bytes of a file. A file that breaks off is a fault of its request, which did nothing. It does not destroy the stream, because
- * the response uses the same connection. The rest of a request that was refused may still arrive, and must not run.
+ * Yields the bytes of a file, up to the limit. A file that breaks off is a fault of its request, which did nothing. It does not destroy the
+ * stream, because the response uses the same connection. The rest of a request that was refused may still arrive, and must not run.
  */
-async function* arriving(raw: IncomingMessage, payload: Readable, digest: Hash): AsyncGenerator<Buffer> {
+async function* arriving(
+  raw: IncomingMessage,
+  payload: Readable,
+  digest: Hash,
+  maxBytes: number,
+): AsyncGenerator<Buffer> {
   askForBody(raw);
+  const slices = new Slices();
+  let bytes = 0;
   try {
     for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) break;
       digest.update(chunk);
       yield chunk;
+      await slices.rest();
     }
   } catch (cause) {
     throw new ProblemException('validation-failed', { cause });
   }
+  if (bytes > maxBytes)
+    throw new ProblemException('payload-too-large', {
+      detail: `The file may have at most ${maxBytes} bytes.`,
+    });
   if (cutShort.has(raw)) throw new ProblemException('validation-failed', { detail: TOO_LATE });
 }
 

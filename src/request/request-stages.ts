@@ -90,8 +90,11 @@ export interface RequestFile {
   readonly length: number | undefined;
   /** The digest of the bytes that were read so far. */
   readonly digest: Hash;
-  /** Asks the client for the body, if it waits for that, and yields it. Rejects if the request is refused before all of it has come. */
-  chunks(): AsyncIterable<Buffer>;
+  /**
+   * Asks the client for the body, if it waits for that, and yields it. Rejects if the request is refused before all of it has come, or if it is
+   * longer than a file may be.
+   */
+  chunks(): AsyncGenerator<Buffer>;
 }
 
 /** The headers of RFC 9745 and RFC 8594. */

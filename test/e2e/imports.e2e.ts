@@ -311,6 +311,24 @@ describe('imports', () => {
     expect([other.status, other.body['code']]).toEqual([422, 'idempotency-key-reused']);
   });
 
+  it('J11 refuses a repeated import whose file is longer than a file may be, and does not read all of it', async () => {
+    const headers = { ...CSV, 'idempotency-key': newSecret('k') };
+    await ended(await post(file(newRows('long', 3)), '', headers));
+    let sent = 0;
+    const endless = new ReadableStream({
+      pull: async (stream) => {
+        // Without a pause it would read no response while the gateway takes each piece at once.
+        await setImmediate();
+        sent += 64 * 1024;
+        if (sent > 100 * MIB) stream.close();
+        else stream.enqueue(new Uint8Array(64 * 1024));
+      },
+    });
+    const again = await postChunked(endless, headers);
+    expect([again.status, again.body['code']]).toEqual([413, 'payload-too-large']);
+    expect(sent).toBeLessThan(100 * MIB);
+  });
+
   it('J11 frees the key of an import whose upload broke off, so the whole file can be sent under it', async () => {
     const headers = { ...CSV, 'idempotency-key': newSecret('k') };
     const rows = newRows('broken', 3);

@@ -36,12 +36,12 @@ export interface CheckedFile {
 export async function readFile(
   file: RequestFile,
   mode: ImportOptions['mode'],
-  { maxBytes, maxRows }: ImportConfig,
+  { maxRows }: ImportConfig,
   wanted?: ReadonlySet<string>,
 ): Promise<CheckedFile> {
   // All rows of a file may be available at once, so other requests are served between them.
   const slices = new Slices();
-  const bytes = limited(file, maxBytes, slices);
+  const bytes = file.chunks();
   const faults: RequestFault[] = [];
   const rowOf = new Map<string, number>();
   const required = requiredIn(mode);
@@ -55,7 +55,10 @@ export async function readFile(
   const all = file.kind === 'csv' ? csvRows(bytes, required, slices) : ndjsonRows(bytes);
   for await (const { row, line, values, faults: unread = [] } of all) {
     rows = row;
-    if (row > maxRows) throw tooLarge(`${maxRows} rows`);
+    if (row > maxRows)
+      throw new ProblemException('payload-too-large', {
+        detail: `The file may have at most ${maxRows} rows.`,
+      });
     const { member, found }: Checked = values
       ? checked(row, values, required, rowOf, wanted)
       : { found: unread };
@@ -70,21 +73,6 @@ export async function readFile(
   if (faults.length > 0)
     throw new ProblemException('validation-failed', { errors: faults.slice(0, MAX_FAULTS) });
   return { rows, chunks };
-}
-
-/** Yields the bytes of a file, up to the limit. */
-async function* limited(file: RequestFile, maxBytes: number, slices: Slices): AsyncGenerator<Buffer> {
-  let bytes = 0;
-  for await (const chunk of file.chunks()) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw tooLarge(`${maxBytes} bytes`);
-    yield chunk;
-    await slices.rest();
-  }
-}
-
-function tooLarge(most: string): ProblemException {
-  return new ProblemException('payload-too-large', { detail: `The file may have at most ${most}.` });
 }
 
 /** A checked row. `member` is present if the row has no fault. */
