@@ -216,18 +216,18 @@ describe.each(['separated', 'joined', 'dotted'])('accounts whose code is %s', (a
   });
 });
 
-it('of two rows that name one account, one of them with its joined code, the second is a fault', async () => {
+it('of two rows that name one account, one of them with its joined code, the second is a fault, and the plan names it as the job does', async () => {
   await started({ accountSuffix: 'joined' }, PEOPLE);
   await imported('', rowsFor(['zoe']));
   const rows = [`yara,,${newSecret('m')},Yara`, `,YaraHarbour,${newSecret('m')},Yara Two`];
   const body = ['account,userName,password,name', ...rows, ''].join('\r\n');
   const reason = expect.stringContaining('row 1 has it too');
   const { plan } = (await post('/dry-run', body)).body as { plan: object };
-  expect(plan).toMatchObject({ add: 1, impossible: [{ row: 2, reason }] });
+  expect(plan).toMatchObject({ add: 1, impossible: [{ row: 2, account: 'Yara', reason }] });
   const made = await imported('', body);
   expect(made.rows).toMatchObject([
     { account: 'yara', status: 'added' },
-    { status: 'failed', code: 'validation-failed', message: reason },
+    { account: 'Yara', status: 'failed', code: 'validation-failed', message: reason },
   ]);
   expect(await accounts()).toEqual([...PEOPLE, 'zoe', 'yara']);
 });

@@ -166,9 +166,8 @@ export class ImportsService {
     for (const [chunk, { waiting }] of chunks.entries()) {
       await slices.rest();
       for (const waits of waiting ? unpacked<WaitingRow>(waiting) : []) {
-        const { account } = waits.member;
         const row = chunk * ROWS_PER_CHUNK + waits.at + 1;
-        const { status, was, message = '' } = planner.plan(row, waits.member);
+        const { account, status, was, message = '' } = planner.plan(row, waits.member);
         const loss = was === 'different' ? this.#lossOf(waits, members) : undefined;
         if (loss) impossible.push({ row, account, reason: describe(loss) });
         else if (was === 'different') plan.update++;
