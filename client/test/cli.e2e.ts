@@ -582,7 +582,8 @@ sys.exit(child.wait())`;
       const password = newSecret('m');
       const ofJson = JSON.stringify({ account: 'bo', password, remark: 'one; "two"', name: 'A  Name' });
       const files = {
-        csv: `account;password;remark;name\nbo;${password};"one; ""two""";A  Name\n`,
+        // An empty line does not count, not even before the header.
+        csv: `\naccount;password;remark;name\nbo;${password};"one; ""two""";A  Name\n`,
         ndjson: ofJson.replace(/\}$/, ',"departmentId":9007199254741001}\n'),
       };
       writeFileSync(path, files[ending]);

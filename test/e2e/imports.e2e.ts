@@ -785,6 +785,10 @@ describe('the file of an import', () => {
     const semicolons = '\ufeffname;account;password\r\n"Zoe; ""Z""";zoe;first-login-1\r\n';
     expect(await ended(await post(semicolons))).toMatchObject({ state: 'succeeded', total: 1 });
     expect((await members()).get('zoe')).toMatchObject({ name: 'Zoe; "Z"' });
+    // Empty lines do not count, not even before the header, and wherever the file is cut on its way.
+    const parts = ['\r\n', '\nname;account;password\n', 'Lea;lea;first-login-4\n'];
+    const pieces = ReadableStream.from(parts.map((part) => new TextEncoder().encode(part)));
+    expect(await ended(await postChunked(pieces))).toMatchObject({ state: 'succeeded', total: 1 });
     const returns = await post(file(['rut,first-login-3,Rut,,a; b,']).replaceAll('\r\n', '\r'));
     expect(await ended(returns)).toMatchObject({ state: 'succeeded', total: 1 });
     expect((await members()).get('rut')).toMatchObject({ remark: 'a; b' });

@@ -39,7 +39,7 @@ export function failedRows(input: string, format: RowFormat, rows: readonly JobR
 /** Returns the rows without further columns, or the unchanged input if it has none. */
 export function withoutReasons(input: string, format: RowFormat): string {
   if (format === 'ndjson') return input.replaceAll(/^.*$/gm, (line) => line.replace(REASON_FIELDS, '}'));
-  const firstLine = /^.*/.exec(input)?.[0] ?? '';
+  const firstLine = /^\uFEFF?[\r\n]*(.*)/.exec(input)?.[1] ?? '';
   if (!REASON.every((name) => firstLine.includes(name))) return input;
   const { mark, separator, header, records } = csv(input);
   // Another program may have saved the file with quotes, or with its columns in another order.
@@ -76,7 +76,7 @@ function csv(input: string): Csv {
   const mark = input.startsWith(MARK) ? MARK : '';
   const text = input.slice(mark.length);
   // The gateway decides the same way: no name of a column has a semicolon.
-  const separator = /^[^\r\n]*;/.test(text) ? ';' : ',';
+  const separator = /^[\r\n]*[^\r\n]*;/.test(text) ? ';' : ',';
   // The pattern matches a cell with or without quotes, and the separator after it.
   const cells = new RegExp(
     `("[^"]*(?:""[^"]*)*"|[^${separator}\\r\\n]*)(${separator}|\\r\\n|\\n|\\r|$)`,

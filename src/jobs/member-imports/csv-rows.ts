@@ -8,13 +8,13 @@ import {
   fileRefusal,
   MAX_NAME,
   MAX_ROW_BYTES,
-  NEW_LINE,
   PASSED_OVER,
   type RequiredColumns,
   type RowFault,
 } from './file-row.ts';
 
-const RETURN = 0x0d;
+/** Empty lines, and the mark of UTF-8 read as Latin-1. */
+const BEFORE_TEXT = /^[\r\n\u00ef\u00bb\u00bf]+/;
 /** The size of a piece. The reader reads one piece while other requests wait, and a piece may have as many lines as bytes. */
 const PIECE_BYTES = 8 * 1024;
 const NULL = 'must be text in UTF-8, and has a null byte';
@@ -53,7 +53,7 @@ export async function* csvRows(
   }
 }
 
-/** Yields the records of the file. The first line decides the separator, because no name of the header contains either of the two. */
+/** Yields the records of the file. The first line with text decides the separator, because no name of the header contains either of the two. */
 async function* recordsOf(
   head: Buffer,
   rest: AsyncGenerator<Buffer>,
@@ -78,10 +78,10 @@ function rowOf({ line, cells, fault }: CsvRecord, row: number, header: readonly 
   return faultyRow(row, line, `must have ${header.length} cells, like the header`);
 }
 
-/** Reads the beginning of the file up to its first line end, within the longest length of a header. */
+/** Reads the beginning of the file up to the line feed after its first text, within the longest length of a header. */
 async function untilNewLine(bytes: AsyncGenerator<Buffer>): Promise<Buffer> {
   let head: Buffer = Buffer.alloc(0);
-  while (!head.includes(NEW_LINE) && head.length <= MAX_ROW_BYTES) {
+  while (!textOf(head).includes('\n') && head.length <= MAX_ROW_BYTES) {
     const { value, done } = await bytes.next();
     if (done) break;
     head = Buffer.concat([head, value]);
@@ -89,14 +89,17 @@ async function untilNewLine(bytes: AsyncGenerator<Buffer>): Promise<Buffer> {
   return head;
 }
 
-function firstLineOf(head: Buffer): Buffer {
-  const end = head.findIndex((byte) => byte === NEW_LINE || byte === RETURN);
-  return head.subarray(0, end < 0 ? head.length : end);
+function textOf(head: Buffer): string {
+  return head.toString('latin1').replace(BEFORE_TEXT, '');
 }
 
-function headerRefusal(header: Buffer): string | undefined {
-  if (header.includes(0)) return NULL;
-  const names = header.toString('latin1').replaceAll('"', '').split('\t');
+function firstLineOf(head: Buffer): string {
+  return textOf(head).split(/[\r\n]/, 1)[0] ?? '';
+}
+
+function headerRefusal(header: string): string | undefined {
+  if (header.includes('\0')) return NULL;
+  const names = header.replaceAll('"', '').split('\t');
   return names.length > 1 && names.some((name) => COLUMNS.includes(name.trim())) ? TABS : undefined;
 }
 
