@@ -3,7 +3,7 @@ import { clockFrom } from '../database/clock-from.ts';
 import { firstBytes } from '../database/bounded-reads.ts';
 import { Database } from '../database/database.ts';
 import { SealedTexts } from '../database/sealed-texts.ts';
-import { among, NOW, rows, sql } from '../database/sql.ts';
+import { among, amongTexts, NOW, rows, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 import { sealedHead } from '../kit/sealed-store/sealed-store.ts';
 import { dueBy } from '../tasks/task-store.ts';
@@ -57,6 +57,8 @@ const ORDERED = sql`
     AND EXISTS (SELECT 1 FROM order_counts AS placed
       WHERE placed.platform = :platform AND placed.enterprise_group = own.enterprise_group AND ${PLACED})
   ORDER BY enterprise LIMIT :most`;
+const OWNERS = sql`
+  SELECT DISTINCT enterprise AS id FROM estate_keys WHERE platform = :platform AND ${amongTexts(sql`key`, sql`:keys`)}`;
 const CHANNELS = sql`
   SELECT DISTINCT channel FROM order_counts
   WHERE platform = :platform AND enterprise_group = '' AND channel > '' AND ${PLACED} LIMIT :most`;
@@ -235,6 +237,13 @@ export class EstateRowsStore {
   async channels(): Promise<readonly string[]> {
     const found = await this.database.read<{ channel: string }>(CHANNELS.with({ most: MAX_READ }));
     return found.map(({ channel }) => channel);
+  }
+
+  /** The enterprises of which the copy has assets of these customers. */
+  async ownersOf(customers: readonly string[]): Promise<readonly string[]> {
+    if (customers.length === 0) return [];
+    const keys = customers.flatMap((each) => keysOf(this.texts, each));
+    return (await this.database.read<{ id: string }>(OWNERS.with({ keys }))).map(({ id }) => id);
   }
 
   /** Returns the number of enterprises that were not read after `since`, and the time of the oldest reading; null: there is no enterprise. */

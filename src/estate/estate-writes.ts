@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { EstateConfig } from '../config/app-config.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
+import type { OrderDetails } from '../order-ledger/ledger-record.ts';
 import { Generations } from '../read-cache/read-keys.ts';
 import { chunksOf } from '../shared/chunks-of.ts';
 import { inBackground } from '../shared/edge.ts';
@@ -31,6 +32,8 @@ const AGAIN_MS = 2_000;
 @Injectable()
 export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #written = new Set<string>();
+  /** The customers of orders that name no enterprise. The copy shows whose they are. */
+  readonly #customers = new Set<string>();
   /** The ids that writes named, each with the time in which its write may still be carried out, in ms. */
   readonly #named = new Map<string, number>();
   #isNoting = false;
@@ -48,9 +51,12 @@ export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationSh
     if (this.config.refreshMs === undefined) return;
     this.upstream.onWrite(({ ids, body, mayBeAccepted }) => this.#add({ ids, body }, mayBeAccepted));
     this.generations.onWrite((enterprises, order) => {
-      for (const each of enterprises) this.#want(each);
-      if (order) this.#add(withoutSettled(order), true);
-      else this.#note();
+      for (const each of enterprises) addTo(this.#written, each);
+      if (!order) return this.#note();
+      const placed = placedIn(order as OrderDetails);
+      for (const { enterpriseGlobalId, customerId } of placed.ordered)
+        if (enterpriseGlobalId === null && customerId) addTo(this.#customers, customerId);
+      this.#add(placed, true);
     });
   }
 
@@ -66,10 +72,6 @@ export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationSh
     this.#note();
   }
 
-  #want(enterprise: string): void {
-    if (this.#written.size < MAX_IDS) this.#written.add(enterprise);
-  }
-
   #name(id: string, forMs: number): void {
     if (this.#named.size < MAX_IDS) this.#named.set(id, Math.max(forMs, this.#named.get(id) ?? 0));
   }
@@ -83,18 +85,18 @@ export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   async #noteAll(): Promise<void> {
-    while (this.#written.size + this.#named.size > 0) {
-      const [named, written] = [[...this.#named], [...this.#written]];
-      this.#named.clear();
-      this.#written.clear();
+    while (this.#written.size + this.#customers.size + this.#named.size > 0) {
+      const [named, written, customers] = [[...this.#named], [...this.#written], [...this.#customers]];
+      for (const noted of [this.#named, this.#written, this.#customers]) noted.clear();
       try {
         // The ids come first: a reading that finds the change has to know them.
         for (const some of chunksOf(named, NOTED_AT_ONCE)) await this.store.note(some);
-        await this.store.want(written, 'written');
+        await this.store.want([...written, ...(await this.store.ownersOf(customers))], 'written');
       } catch (error) {
         if (!(error instanceof DatabaseUnavailable)) continue;
         for (const [id, forMs] of named) this.#name(id, forMs);
-        for (const each of written) this.#want(each);
+        for (const each of written) addTo(this.#written, each);
+        for (const each of customers) addTo(this.#customers, each);
         const { signal } = this.#closing;
         await sleep(AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
         if (signal.aborted) break;
@@ -104,10 +106,25 @@ export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationSh
   }
 }
 
-/** The licence orders that an operator has named in a settlement were not looked up. */
-function withoutSettled(order: object): object {
-  const { settlement, ...known } = order as { readonly settlement?: object };
-  return settlement ? { ...known, items: [] } : order;
+function addTo(some: Set<string>, id: string): void {
+  if (some.size < MAX_IDS) some.add(id);
+}
+
+/**
+ * Returns the order with the customer of each item, as the platform told it: the request may have named the customer by a number of a CRM. The
+ * licence orders that an operator has named in a settlement were not looked up.
+ */
+function placedIn({ settlement, search = {}, ...order }: OrderDetails) {
+  const items = settlement ? [] : order.items;
+  const placed = new Map(items.map(({ sequence, customerId }) => [sequence, customerId]));
+  const { customers = {}, deletions = {} } = search;
+  const ordered = order.ordered.map((item) => ({
+    ...item,
+    customerId: placed.get(item.sequence) ?? customers[item.sequence]?.customerId,
+    // Only a deletion that is known to be from all orders changes assets that it does not name.
+    srcLicenseOrderId: (deletions[item.sequence]?.[0] ?? { licenseOrderId: '' }).licenseOrderId,
+  }));
+  return { ...order, search, items, ordered };
 }
 
 /** `isLater`: the platform may carry the write out later, so that it changes things after its response. */

@@ -125,6 +125,38 @@ describe('the estate of a platform whose users see their own enterprise only', (
   });
 });
 
+it('E5 E16 shows what an order changed that names its customer by a number of a CRM, and tells nothing of it', async () => {
+  const sandbox = await TestSandbox.start({ profile: { usersSee: 'own' } });
+  atEnd(() => sandbox.close());
+  const callers = [{ name: 'seller', enterprises: ['*'], channels: ['crm', 'partner'] }];
+  const { gateway, environment } = await startQuick(sandbox, callers);
+  const place = async (channelCode: string, crmCustomerId: string, item: object) => {
+    const items = [{ ...item, customer: { crmCustomerId } }];
+    const order = {
+      channelCode,
+      channelOrderId: `SO-${crmCustomerId}-${JSON.stringify(item).length}`,
+      items,
+    };
+    expect((await gateway.post('/v1/license-orders', order)).status).toBe(201);
+  };
+  const numbersOf = async (enterprise: string) =>
+    new Set((await rowsOf(gateway, `&enterpriseGlobalId=${enterprise}`)).map((row) => row['assetNum']));
+  await isState(gateway, 'ent-harbour', 'whole');
+  await isState(gateway, 'ent-meridian', 'assets-only');
+  await ageReadings(environment);
+  const before = (await numbersOf('ent-meridian')).size;
+  const bought = { orderType: 'new_buy', licenseType: 'cloud_account' };
+  await place('partner', 'CRM-2001', { ...bought, assets: [{ products: [{ productUri: 'draft.pro' }] }] });
+  await until('it is bought', async () => (await numbersOf('ent-meridian')).size > before);
+  const deleted = { orderType: 'delete_product', licenseType: 'normal_recover_usbkey', allOrders: true };
+  const assets = [{ assetNums: ['8000001003'], products: [{ productUri: 'draft.pro' }] }];
+  await place('crm', 'CRM-1001', { ...deleted, assets });
+  // The deletion also takes the product from a lock of the customer that it does not name.
+  await until('it is deleted', async () => !(await numbersOf('ent-harbour')).has('8000001006'));
+  const told = '/v1/events?type=estate.added,estate.removed,estate.changed';
+  expect((await gateway.get(told)).body['items']).toEqual([]);
+});
+
 it('E1 A call that is repeated after a failure waits until two calls a second allow it', async () => {
   const sandbox = await TestSandbox.start();
   atEnd(() => sandbox.close());

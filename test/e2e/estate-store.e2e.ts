@@ -586,7 +586,7 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       );
       writes.onApplicationBootstrap();
       const order = (licenseOrderId: string, channelOrderId: string) => ({
-        ...{ channelOrderId, enterprises: ['ent-m'], items: [{ sequence: 1, licenseOrderId }] },
+        ...{ channelOrderId, ordered: [], enterprises: ['ent-m'], items: [{ sequence: 1, licenseOrderId }] },
       });
       const settlement = { as: 'succeeded', reason: 'found', items: [{ licenseOrderId: 'Lic-m5' }] };
       heard.forEach((watch) => {
