@@ -14,7 +14,7 @@ import { changesIn, type Comparison, makesEvents } from './estate-changes.ts';
 import { EstateDirectory } from './estate-directory.ts';
 import { EstatePlatform } from './estate-platform.ts';
 import { EstateLists, type ReadAsset, type ReadLists, unreadReasonOf } from './estate-lists.ts';
-import { byAge, type EstateProduct, type HeldAsset, isListed, needsProducts } from './estate-row.ts';
+import { byAge, type HeldAsset, isListed, needsProducts, withListed } from './estate-row.ts';
 import { EstateRowsStore, type KnownEnterprise, LEFT } from './estate-rows-store.ts';
 import { BY_WRITE, type Change, FIRST_MS, ONE_WRITTEN_MS } from './estate-steps-store.ts';
 
@@ -165,6 +165,7 @@ export class EstateReading {
       return this.#forget(hold, 'it has no asset');
     const isWhole = lists.assetsOnly === undefined;
     const now = lists.assets.map((asset) => this.#heldOf(asset, before.get(asset.assetId), startedAt, lists));
+    const cut = now.filter(({ seenAt }) => seenAt !== startedAt).length;
     const written = isWhole ? await this.store.written(hold.name, now) : undefined;
     const since = known.seenAt;
     const opened = [...before.values()].filter((each) => each !== undefined);
@@ -187,16 +188,16 @@ export class EstateReading {
     const open = assets.filter(({ isOpen }) => isOpen).map(({ held }) => held);
     const missing = await this.#readProducts(reading, open.toSorted(byAge));
     if (!missing) return GO_ON_MS;
-    if (missing.count > 0) {
-      const { count, why } = missing;
+    const count = cut + missing.count;
+    if (count > 0) {
+      const why = missing.count > 0 ? missing.why : 'listAssets: did not come whole';
       // The first reading also ends if a few assets are missing, so that the endings of the others are told.
       const readAt = 2 * count <= assets.length ? startedAt : null;
       await this.#end(hold, known, `${why}, ${count} of ${assets.length} assets`, readAt);
       return this.#failedMs;
     }
-    const state = isWhole ? 'whole' : 'assets-only';
-    const ended = { state, reason: lists.assetsOnly ?? null, seenAt: startedAt } as const;
-    await this.#change(hold, { state: ended, isFirst: since === null });
+    const how = { state: isWhole ? 'whole' : 'assets-only', reason: lists.assetsOnly ?? null } as const;
+    await this.#change(hold, { state: { ...how, seenAt: startedAt }, isFirst: since === null });
     return this.#refreshMs;
   }
 
@@ -220,12 +221,11 @@ export class EstateReading {
   async #readProducts(reading: Reading, open: readonly HeldAsset[]): Promise<Missing | undefined> {
     const { hold, call, known } = reading;
     const listedAt = known.now();
-    let [count, failures] = [0, 0];
-    let why = 'getAssetProducts: did not come whole';
+    let [count, failures, why] = [0, 0, 'getAssetProducts: did not come whole'];
     for (const [index, held] of open.entries()) {
       if (index >= MIN_ASSETS && (await this.#mustGiveWay(reading, listedAt, open))) return undefined;
       const at = known.now();
-      let products: readonly EstateProduct[] | undefined;
+      let products: HeldAsset['products'] | undefined;
       try {
         products = await this.lists.products(held.asset.assetId, call);
         failures = 0;
@@ -278,7 +278,7 @@ export class EstateReading {
     const seenInUse = asset.online === true ? new Date(now).toISOString() : null;
     const ofMember = accounts.get(asset.memberGlobalId ?? '') ?? [];
     const kept = old?.asset.memberGlobalId === asset.memberGlobalId ? old.accounts : [];
-    return {
+    const held: HeldAsset = {
       asset: { ...asset, lastOnlineAt: seenInUse ?? old?.asset.lastOnlineAt ?? null },
       products: old?.products ?? [],
       read: old?.read ?? null,
@@ -287,6 +287,7 @@ export class EstateReading {
       accounts: assetsOnly === undefined ? ofMember.map((account) => this.store.keyOf(account)) : kept,
       isNew: false,
     };
+    return withListed(held, old);
   }
 
   /** Ends a failed reading. The copy keeps its rows with their age. `readAt` is the time of a reading that lacks only a few assets. */

@@ -69,6 +69,18 @@ export interface HeldAsset {
 }
 
 /**
+ * Returns the asset with what the list of assets said of it before, and the age of that, if only the lists of its members show it now: such a
+ * list was cut.
+ */
+export function withListed(now: HeldAsset, old: HeldAsset | undefined): HeldAsset {
+  if (!old || !isListed(old.asset) || isListed(now.asset)) return now;
+  const { memberGlobalId, lent, online, lastOnlineAt } = now.asset;
+  const isUnassigned = old.asset.isUnassigned && memberGlobalId === null && lent !== true;
+  const asset = { ...old.asset, memberGlobalId, lent, online, lastOnlineAt, isUnassigned };
+  return { ...now, asset, seenAt: old.seenAt };
+}
+
+/**
  * Products are read again when the `updatedAt` of their asset has changed or is not shown, once a day, and after `askedAt`: when a caller
  * asked for it, or a write through the gateway named the asset. A product may change without a change of its asset. Once a day: by the reading
  * that is nearest to a day after the last time.

@@ -14,6 +14,7 @@ import {
   namesOf,
   quickTurns,
   REFRESH,
+  type Row,
   refresh,
   rowsOf,
   isState,
@@ -171,6 +172,36 @@ it('E1 A call that is repeated after a failure waits until two calls a second al
   const [first = 0, second = 0] = await times();
   // 500 ms, less the way of the first call.
   expect(second - first).toBeGreaterThan(250);
+});
+
+it('E2 keeps what the list of assets said of an asset that it lacks, but the list of numbers has, and reads the others', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  const callers = [{ name: 'seller', enterprises: ['ent-harbour'] }];
+  const { gateway, environment } = await startQuick(sandbox, callers);
+  const find = async (id: string) => (await rowsOf(gateway, `&find=${id}`))[0];
+  await isState(gateway, 'ent-harbour', 'whole');
+  const before = await find('ast-1001');
+  const cut = { odd: { pointer: '/data/0' } };
+  const ids = await sandbox.fault({ operation: 'listAssets', action: cut });
+  await sandbox.control('PATCH', '/state/assets/ast-1001', { memberGlobalId: 'mem-harbour-bo' });
+  await sandbox.control('PATCH', '/state/assets/ast-1005', { locked: true });
+  await ageReadings(environment);
+  await refresh(gateway, 'ent-harbour');
+  await isState(gateway, 'ent-harbour', 'stale');
+  const { seenAt, ...kept } = (await find('ast-1001')) as Row;
+  expect({ ...before, ...kept, memberGlobalId: null }).toEqual({ ...before });
+  expect([kept['memberGlobalId'], String(seenAt) <= String(before?.['seenAt'])]).toEqual([
+    'mem-harbour-bo',
+    true,
+  ]);
+  expect((await find('ast-1005'))?.['locked']).toBe(true);
+  const reason = 'listAssets: did not come whole, 1 of 12 assets';
+  expect((await enterpriseOf(gateway, 'ent-harbour'))?.reason).toBe(reason);
+  await sandbox.heal(ids);
+  await ageReadings(environment);
+  await refresh(gateway, 'ent-harbour');
+  await isState(gateway, 'ent-harbour', 'whole');
 });
 
 it('E2 An enterprise is stale while the platform gives no tokens', async () => {

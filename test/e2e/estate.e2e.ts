@@ -359,8 +359,9 @@ describe('the estate', () => {
   });
 
   it('E10 reads the other assets of an enterprise where the id of one cannot be in a path', async () => {
-    const odd = { pointer: '/data/0/id', value: 'ast/1' };
-    await sandbox.fault({ operation: 'listAssets', action: { odd } });
+    const odd = (field: string) => ({ odd: { pointer: `/data/0/${field}`, value: 'ast/1' } });
+    await sandbox.fault({ operation: 'listAssets', action: odd('id') });
+    await sandbox.fault({ operation: 'listAssetNums', action: odd('assetId') });
     await refresh(gateway, 'ent-meridian');
     await isState(gateway, 'ent-meridian', 'stale');
     const { reason } = (await enterpriseOf(gateway, 'ent-meridian')) ?? {};
