@@ -2,12 +2,13 @@ import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } f
 import { LRUCache } from 'lru-cache';
 import { EstateConfig } from '../config/app-config.ts';
 import { poll } from '../kit/poll/poll.ts';
+import { FREE_FIELDS, toAssetNums } from '../member/member.mapper.ts';
 import type { AssetDto } from '../order/dto/asset.dto.ts';
 import { toCameAssets } from '../order/order.mapper.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { wholeItems } from '../upstream/wire/whole-list.ts';
-import { isListed } from './estate-row.ts';
+import { type HeldAsset, isListed } from './estate-row.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 
 const LOOK_MS = 5_000;
@@ -15,18 +16,20 @@ const LOOK_MS = 5_000;
 const MAX_ASSETS = 5_000;
 
 interface Shown {
+  readonly list: 'listAssets' | 'listAssetNums';
+  readonly enterprise: string;
   /** The time of the list (performance.now). */
   readonly at: number;
   readonly data: readonly unknown[];
 }
 
 /**
- * Lets an enterprise be read next if the platform has shown a caller other assets than the copy has. The comparison runs after the
+ * Lets an enterprise be read next if the platform has shown a caller other assets, or other members who have them, than the copy has. The comparison runs after the
  * response, so no caller waits for it.
  */
 @Injectable()
 export class EstateReads implements OnApplicationBootstrap, OnApplicationShutdown {
-  /** The latest list of each enterprise that was not compared yet. */
+  /** The latest lists of each enterprise that were not compared yet. */
   readonly #shown = new LRUCache<string, Shown>({
     maxSize: MAX_ASSETS,
     sizeCalculation: ({ data }) => 1 + data.length,
@@ -42,9 +45,10 @@ export class EstateReads implements OnApplicationBootstrap, OnApplicationShutdow
 
   onApplicationBootstrap(): void {
     if (this.config.refreshMs === undefined) return;
-    this.upstream.served.onAssets((enterprise, data) =>
-      this.#shown.set(enterprise, { at: performance.now(), data }),
-    );
+    this.upstream.served.onList((list, enterprise, data) => {
+      if (list === 'listAssets' || list === 'listAssetNums')
+        this.#shown.set(`${list} ${enterprise}`, { list, enterprise, at: performance.now(), data });
+    });
     this.#endPoll = poll('reads of the estate', LOOK_MS, () => this.#look());
   }
 
@@ -53,26 +57,30 @@ export class EstateReads implements OnApplicationBootstrap, OnApplicationShutdow
   }
 
   async #look(): Promise<void> {
-    const shown = [...this.#shown.entries()];
+    const shown = [...this.#shown.values()];
     this.#shown.clear();
-    for (const [enterprise, each] of shown)
+    for (const each of shown)
       // While the database is away, and where a list is not whole, the next regular reading has to see the change.
-      if (await this.#isOther(enterprise, each).catch(() => false))
-        await this.store.want([enterprise], 'written').catch(() => undefined);
+      if (await this.#isOther(each).catch(() => false))
+        await this.store.want([each.enterprise], 'written').catch(() => undefined);
   }
 
-  async #isOther(enterprise: string, { at: shownAt, data }: Shown): Promise<boolean> {
-    const known = await this.store.enterprise(enterprise);
+  async #isOther({ list, enterprise, at: shownAt, data }: Shown): Promise<boolean> {
+    const one = await this.store.enterprise(enterprise);
     // A reading that has failed is tried again in its own time.
-    const isRead = known?.state === 'whole' || known?.state === 'assets-only';
+    const isRead = one?.state === 'whole' || one?.state === 'assets-only';
     if (!isRead) return false;
     // The times of readings are those of the database, whose clock may differ from that of this process.
-    const at = known.now() - (performance.now() - shownAt);
-    if ((known.seenAt ?? 0) >= at) return false;
+    const at = one.now() - (performance.now() - shownAt);
+    if ((one.seenAt ?? 0) >= at) return false;
     const { timestampUnit, nullIsEmpty } = this.readings;
+    const known = await this.store.assets(enterprise);
+    if (list === 'listAssetNums')
+      // Other users may be shown who has the assets of an enterprise of which the gateway's own user is not.
+      return one.state === 'whole' && haveOthers(data, known, at, nullIsEmpty);
     const listed = wholeItems(toCameAssets(data, timestampUnit, nullIsEmpty), ['assetNum']);
     const assets = new Map(listed.map((asset) => [asset.assetId, asset]));
-    for (const [id, held] of await this.store.assets(enterprise)) {
+    for (const [id, held] of known) {
       const now = assets.get(id);
       assets.delete(id);
       if (!held) return true;
@@ -81,6 +89,22 @@ export class EstateReads implements OnApplicationBootstrap, OnApplicationShutdow
     }
     return assets.size > 0;
   }
+}
+
+/** Returns whether the list of asset numbers has an asset that the copy lacks, or another member who has one. */
+function haveOthers(
+  data: readonly unknown[],
+  known: ReadonlyMap<string, HeldAsset | undefined>,
+  at: number,
+  nullIsEmpty: boolean,
+): boolean {
+  const numbers = wholeItems(toAssetNums(data, undefined, nullIsEmpty), FREE_FIELDS);
+  return numbers.some(({ assetId, memberGlobalId, lent }) => {
+    const held = known.get(assetId ?? '');
+    if (!held) return assetId !== null;
+    const isSame = held.asset.memberGlobalId === memberGlobalId && held.asset.lent === lent;
+    return held.seenAt < at && !isSame;
+  });
 }
 
 /** Returns what the list of assets says of an asset, as far as the copy has it. */

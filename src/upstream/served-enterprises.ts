@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { OperationName } from './operations.ts';
 
 const MAX_IDS = 1_000;
 /** The time after which an enterprise counts as gone. */
@@ -9,23 +10,19 @@ export class ServedEnterprises {
   readonly #ids = new LRUCache<string, true>({ max: MAX_IDS, ttl: KEPT_MS });
   /** The latest enterprise. Undefined before the first. */
   last: string | undefined;
-  readonly #watches: ((id: string, assets: readonly unknown[]) => void)[] = [];
+  readonly #watches: ((list: OperationName, id: string, items: readonly unknown[]) => void)[] = [];
 
-  /** `watch` is called with all assets of an enterprise, as the platform has sent them for a caller. It must neither throw nor wait. */
-  onAssets(watch: (id: string, assets: readonly unknown[]) => void): void {
+  /** `watch` is called with each list of an enterprise, as the platform has sent it for a caller. It must neither throw nor wait. */
+  onList(watch: (list: OperationName, id: string, items: readonly unknown[]) => void): void {
     this.#watches.push(watch);
   }
 
-  /**
-   * Adds an enterprise whose list of assets came. `isWatched` is false if the list may lack assets, or if no caller requested it. An empty list
-   * does not prove that the platform knows the enterprise.
-   */
-  add(id: string, assets: readonly unknown[], isWatched: boolean): void {
-    if (assets.length > 0) this.renew(id);
-    if (isWatched) for (const watch of this.#watches) watch(id, assets);
+  /** Passes on a list that the platform has sent for a caller. */
+  shown(list: OperationName, id: string, items: readonly unknown[]): void {
+    for (const watch of this.#watches) watch(list, id, items);
   }
 
-  /** Adds an enterprise again whose assets came unchanged. */
+  /** Adds an enterprise whose assets came. An empty list does not prove that the platform knows the enterprise. */
   renew(id: string): void {
     this.last = id;
     this.#ids.set(id, true);

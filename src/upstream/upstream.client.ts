@@ -209,13 +209,15 @@ export class UpstreamClient {
   }
 
   /** Returns the enterprise if the platform has shown assets of it. */
-  #noteServed({ operation, request: { ids, query }, context }: Attempt, data: unknown): string | undefined {
-    const id = operation === operations.listAssets ? ids?.['enterpriseGlobalId'] : undefined;
+  #noteServed({ operation: { name }, request, context }: Attempt, data: unknown): string | undefined {
+    const id = request.ids?.['enterpriseGlobalId'];
     if (id === undefined || !Array.isArray(data)) return undefined;
-    // The gateway's own calls have no scopes.
+    // The gateway's own calls have no scopes. With an `extendCode` a list may lack assets.
     const isForCaller = context.caller.scopes !== undefined;
-    this.served.add(id, data, isForCaller && query?.['extendCode'] === undefined);
-    return data.length > 0 ? id : undefined;
+    if (isForCaller && request.query?.['extendCode'] === undefined) this.served.shown(name, id, data);
+    if (name !== 'listAssets' || data.length === 0) return undefined;
+    this.served.renew(id);
+    return id;
   }
 
   #decoded<T>(operation: UpstreamOperation, data: unknown, decode: Decode<T>, notes: ContractNotes): T {

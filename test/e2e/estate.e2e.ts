@@ -280,6 +280,15 @@ describe('the estate', () => {
     await child.disturb({ clock: 0 });
   });
 
+  it('E7 reads an enterprise next whose members have other assets than the copy shows when a caller sees that', async () => {
+    await ageReadings(database);
+    await sandbox.control('PATCH', '/state/assets/ast-2001', { memberGlobalId: 'mem-meridian-noor' });
+    const path = '/v1/enterprises/ent-meridian/asset-nums';
+    expect((await gateway.get(path, { headers: { 'cache-control': 'no-cache' } })).status).toBe(200);
+    const hasIt = async () => (await rowsOf(gateway, '&find=ast-2001'))[0]?.['memberGlobalId'] !== null;
+    await until('the copy shows who has it', hasIt);
+  });
+
   it('shows a new asset together with its products', async () => {
     await ageReadings(database);
     const spoiled = await sandbox.spoiled();
