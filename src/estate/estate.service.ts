@@ -39,8 +39,10 @@ export class EstateService {
     const { page, pageSize, sort } = wanted;
     const query = this.#queryOf(wanted, call);
     return this.reads.run(call, async () => {
+      // What is missing is counted first: a reading that ends in between must not make rows from before it whole.
+      const incomplete = await this.#incomplete(query);
       const { found, total } = await this.lists.page(query, sort, (page - 1) * pageSize, pageSize);
-      return { page: pageWith(found.map(toRow), total, wanted), incomplete: await this.#incomplete(query) };
+      return { page: pageWith(found.map(toRow), total, wanted), incomplete };
     });
   }
 
@@ -65,9 +67,9 @@ export class EstateService {
   async summary({ enterpriseGlobalId }: EstateSummaryQuery, call: CallContext): Promise<EstateSummaryDto> {
     const query = this.#queryOf({ enterpriseGlobalId }, call);
     const { enterprises, sums, mayLack } = await this.reads.run(call, async () => ({
+      mayLack: await this.#mayLack(query),
       enterprises: await this.#enterprises(query),
       sums: await this.lists.sums(query),
-      mayLack: await this.#mayLack(query),
     }));
     const seen = enterprises.map(({ seenAt }) => seenAt);
     return {
@@ -106,8 +108,8 @@ export class EstateService {
 
   async #incomplete(query: WantedRows): Promise<number> {
     const { granted, enterprise } = query;
-    const { known, whole } = await this.lists.counted(query);
     const mayLack = await this.#mayLack(query);
+    const { known, whole } = await this.lists.counted(query);
     // An enterprise that is named and not known was never read.
     const all = enterprise === undefined ? (granted?.size ?? known) : 1;
     return all - whole + Number(mayLack);

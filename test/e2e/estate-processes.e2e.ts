@@ -174,6 +174,31 @@ it('E1 A call that is repeated after a failure waits until two calls a second al
   expect(second - first).toBeGreaterThan(250);
 });
 
+it('tells that rows are missing of an enterprise whose reading ends while its list is read', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  const callers = [{ name: 'seller', enterprises: ['ent-meridian'] }];
+  const { gateway, environment } = await startQuick(sandbox, callers);
+  const ask = (query: string) => askDatabase(environment.DATABASE_URL, query);
+  await isState(gateway, 'ent-meridian', 'whole');
+  const rows = (await rowsOf(gateway)).length;
+  await ask(`CREATE TABLE kept AS SELECT * FROM estate_rows; DELETE FROM estate_rows;
+    UPDATE estate_enterprises SET state = 'unread'; UPDATE estate_turns SET version = version + 1`);
+  // The reading ends when the list waits for the states of enterprises.
+  const waits = (is: string) =>
+    `SELECT 1 FROM pg_locks WHERE relation = 'estate_enterprises'::regclass AND ${is}`;
+  const reading = ask(`DO $$ BEGIN LOCK TABLE estate_enterprises;
+    WHILE NOT EXISTS (${waits('NOT granted')}) LOOP PERFORM pg_sleep(0.01); END LOOP;
+    INSERT INTO estate_rows SELECT * FROM kept; UPDATE estate_enterprises SET state = 'whole';
+    UPDATE estate_turns SET version = version + 1; END $$`);
+  const locked = waits("granted AND mode = 'AccessExclusiveLock'");
+  await until('the table is locked', async () => (await ask(locked)).length > 0);
+  const { body, headers } = await gateway.get(LIST);
+  await reading;
+  const missing = rows - Number(body['total']);
+  expect([missing > 0, headers.has('x-estate-incomplete')]).not.toEqual([true, false]);
+});
+
 it('E2 keeps what the list of assets said of an asset that it lacks, but the list of numbers has, and reads the others', async () => {
   const sandbox = await TestSandbox.start();
   atEnd(() => sandbox.close());
