@@ -55,7 +55,7 @@ export const noteWrites: Step<ReadonlyMap<string, number>, undefined> = {
   }),
 };
 
-export interface NotedWrite {
+interface NotedWrite {
   readonly key: string;
   /** The time until which the write may be carried out, in ms since the epoch. */
   readonly until: number;
@@ -63,8 +63,17 @@ export interface NotedWrite {
 
 /** Reads the noted writes that named one of these ids. */
 export function writtenOf(texts: SealedTexts, ids: readonly string[]): Query {
-  const keys = new Set(ids.map((id) => keysOf(texts, id)[0]));
+  const keys = new Set(ids.flatMap((id) => keysOf(texts, id)));
   return WRITTEN.with({ keys: [...keys] });
+}
+
+/**
+ * Returns a function that tells until when the last of these writes that named an id may be carried out. Its process may have hashed the id under
+ * a former first key.
+ */
+export function untilIn(texts: SealedTexts, found: readonly object[] | undefined): (id: string) => number {
+  const written = new Map(rowsAs<NotedWrite>(found).map(({ key, until }) => [key, until]));
+  return (id) => Math.max(...keysOf(texts, id).map((key) => written.get(key) ?? -Infinity));
 }
 
 /** Returns the events of these changes, without the changes that a write through the gateway made. `found` has the noted writes. */
@@ -74,9 +83,9 @@ export function eventsOf(
   found: readonly object[] | undefined,
   now: number,
 ): NewEvent[] {
-  const written = new Map(rowsAs<NotedWrite>(found).map(({ key, until }) => [key, until]));
+  const untilOf = untilIn(texts, found);
   return changes
-    .filter(({ ids, since }) => ids.every((id) => (written.get(keysOf(texts, id)[0]) ?? -Infinity) <= since))
+    .filter(({ ids, since }) => ids.every((id) => untilOf(id) <= since))
     .map(({ what, row }) => eventOf(texts, what, row, now));
 }
 

@@ -10,7 +10,7 @@ import { dueBy } from '../tasks/task-store.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
 import { chunksOf } from '../shared/chunks-of.ts';
 import { idsOfHeld } from './estate-changes.ts';
-import { type NotedWrite, noteWrites, writtenOf } from './estate-events-store.ts';
+import { noteWrites, untilIn, writtenOf } from './estate-events-store.ts';
 import type { EstateEnterprise, EstateState, HeldAsset } from './estate-row.ts';
 import {
   type Change,
@@ -148,16 +148,12 @@ export class EstateRowsStore {
     const found = new Map<string, number>();
     for (const some of chunksOf(assets, ASSETS_PER_LOOK)) {
       const ids = some.map((held) => [held.asset.assetId, idsOfHeld(enterprise, held)] as const);
-      const noted = await this.database.read<NotedWrite>(
-        writtenOf(
-          this.texts,
-          ids.flatMap(([, own]) => own),
-        ),
-      );
+      const all = ids.flatMap(([, own]) => own);
+      const noted = await this.database.read<object>(writtenOf(this.texts, all));
       if (noted.length === 0) continue;
-      const until = new Map(noted.map((each) => [each.key, each.until]));
+      const untilOf = untilIn(this.texts, noted);
       for (const [assetId, own] of ids) {
-        const last = Math.max(...own.map((id) => until.get(this.keyOf(id)) ?? -Infinity));
+        const last = Math.max(...own.map(untilOf));
         if (last > -Infinity) found.set(assetId, last);
       }
     }

@@ -454,6 +454,29 @@ it('E17 A write that ends while the database is away is read, and not told, once
   expect((await gateway.get('/v1/events?type=estate.changed')).body['items']).toEqual([]);
 });
 
+it('E17 A write that ends shortly before the encryption keys are rotated is not told', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  const environment = await onPostgres();
+  const callers = [{ name: 'seller', enterprises: ['ent-harbour'] }];
+  const first = await TestGateway.start(sandbox, environment, callers);
+  await quickTurns(environment);
+  await isState(first, 'ent-harbour', 'whole');
+  const path = '/v1/enterprises/ent-harbour/members/mem-harbour-anna/asset-nums';
+  const { status } = await first.request('PATCH', path, { body: { assign: ['8000001009'] } });
+  expect(status).toBe(200);
+  await first.stop();
+  const keys = `${newEncryptionKey('k2')},${environment.ENCRYPTION_KEYS}`;
+  const second = ended(await TestGateway.start(sandbox, { ...environment, ENCRYPTION_KEYS: keys }, callers));
+  await refresh(second, 'ent-harbour');
+  await until('the copy shows who has it', async () => {
+    const [row] = await rowsOf(second, '&find=8000001009');
+    return row?.['memberGlobalId'] === 'mem-harbour-anna';
+  });
+  const { body } = await second.get('/v1/events?type=estate.changed');
+  expect(body['items']).toEqual([]);
+});
+
 it('E18 An enterprise that the platform does not know any more is incomplete for a day, and then forgotten', async () => {
   const sandbox = await TestSandbox.start();
   atEnd(() => sandbox.close());
