@@ -85,11 +85,13 @@ export function changesIn(
 ): EstateChange[] {
   const held = now ?? old;
   if (!held || !makesEvents(comparison, held)) return [];
-  const { enterprise, since, listedAt, startedAt } = comparison;
+  const { enterprise, since, listedAt, startedAt, before } = comparison;
   const isKnown = old !== undefined && !old.isNew;
-  return changesOf(enterprise, old, now, since ?? 0).filter(
-    (change) => (isKnown ? change.since : listedAt) >= startedAt - NOTES_KEPT_MS,
-  );
+  // When the products are read, the lists have taken the asset from a member whom a write has deleted.
+  const holder = before.get(held.asset.assetId)?.asset.memberGlobalId ?? [];
+  return changesOf(enterprise, old, now, since ?? 0)
+    .filter((change) => (isKnown ? change.since : listedAt) >= startedAt - NOTES_KEPT_MS)
+    .map((change) => ({ ...change, ids: change.ids.concat(holder) }));
 }
 
 /** Returns the ids by which a write may have named the asset, or one of its products. */

@@ -454,6 +454,24 @@ it('E17 A write that ends while the database is away is read, and not told, once
   expect((await gateway.get('/v1/events?type=estate.changed')).body['items']).toEqual([]);
 });
 
+it('E5 tells nothing of a loan that ends because a caller deletes the member who has it', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  const callers = [{ name: 'seller', enterprises: ['ent-harbour'] }];
+  const { gateway, environment } = await startQuick(sandbox, callers);
+  const productsOf = async (id: string) => (await rowsOf(gateway, `&find=${id}`)).length;
+  await isState(gateway, 'ent-harbour', 'whole');
+  const lent = await productsOf('ast-1007');
+  await ageReadings(environment);
+  const askedAt = new Date().toISOString();
+  const path = '/v1/enterprises/ent-harbour/members/mem-harbour-chen';
+  expect((await gateway.request('DELETE', path)).status).toBe(204);
+  await until('the lock has its own products alone', async () => (await productsOf('ast-1007')) < lent);
+  await isState(gateway, 'ent-harbour', 'whole', askedAt);
+  const { body } = await gateway.get('/v1/events?type=estate.added,estate.removed,estate.changed');
+  expect(body['items']).toEqual([]);
+});
+
 it('E17 A write that ends shortly before the encryption keys are rotated is not told', async () => {
   const sandbox = await TestSandbox.start();
   atEnd(() => sandbox.close());
