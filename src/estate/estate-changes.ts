@@ -122,9 +122,12 @@ function isSameAsset({ asset: one }: EstateRow, { asset: other }: EstateRow): bo
   return isDeepStrictEqual(compared(one), compared(other));
 }
 
-/** Stands for all assets of a customer in a deletion from all orders, which may change assets that it does not name. */
-export function allAssetsOf(customerId: string): string {
-  return `all assets of ${customerId}`;
+/**
+ * Stands for all assets of a customer in a deletion from all orders, which may change assets that it does not name; with an enterprise, for those
+ * whose customer the platform does not show.
+ */
+export function allAssetsOf(owner: string): string {
+  return `all assets of ${owner}`;
 }
 
 /** Stands for an order of an enterprise or customer by its number; without a number, for any purchase. */
@@ -135,8 +138,8 @@ export function orderIn(owner: string, channelOrderId = ''): string {
 function idsOf({ enterpriseGlobalId, asset, product }: EstateRow): string[] {
   const { assetId, assetNum, memberGlobalId, customerId } = asset;
   const { licenseOrderId = null, channelOrderId = null } = product ?? {};
-  const ofCustomer = customerId === null ? null : allAssetsOf(customerId);
+  const ofOwner = allAssetsOf(customerId ?? enterpriseGlobalId);
   const order = channelOrderId === null ? null : orderIn(enterpriseGlobalId, channelOrderId);
-  const all = [assetId, assetNum, memberGlobalId, licenseOrderId, channelOrderId, order, ofCustomer];
+  const all = [assetId, assetNum, memberGlobalId, licenseOrderId, channelOrderId, order, ofOwner];
   return all.filter((id) => id !== null);
 }

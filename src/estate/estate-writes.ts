@@ -140,10 +140,9 @@ function idsIn(named: object): { readonly ids: readonly string[]; readonly isLat
         unknown
       >;
       const isOfAll = orderType !== undefined && srcLicenseOrderId === undefined;
-      if (orderType === 'new_buy') {
-        for (const owner of [enterpriseGlobalId, customerId])
-          if (typeof owner === 'string') ids.add(orderIn(owner));
-      } else if (isOfAll && typeof customerId === 'string') ids.add(allAssetsOf(customerId));
+      const whatOf = orderType === 'new_buy' ? orderIn : isOfAll ? allAssetsOf : undefined;
+      for (const owner of [enterpriseGlobalId, customerId])
+        if (whatOf && typeof owner === 'string') ids.add(whatOf(owner));
       for (const [name, each] of Object.entries(value)) look(each, name);
     } else if (field === 'syncMode') isLater ||= value === 'async';
     else if (typeof value !== 'string' || value === '') return;

@@ -454,6 +454,24 @@ it('E17 A write that ends while the database is away is read, and not told, once
   expect((await gateway.get('/v1/events?type=estate.changed')).body['items']).toEqual([]);
 });
 
+it('E5 tells nothing of what a deletion from all orders takes from locks that the list of assets does not show', async () => {
+  const sandbox = await TestSandbox.start({ profile: { assetList: 'virtual' } });
+  atEnd(() => sandbox.close());
+  const callers = [{ name: 'seller', enterprises: ['ent-harbour'], channels: ['crm'] }];
+  const { gateway, environment } = await startQuick(sandbox, callers);
+  await isState(gateway, 'ent-harbour', 'whole');
+  await ageReadings(environment);
+  const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+  const item = {
+    ...{ orderType: 'delete_product', licenseType: 'normal_recover_usbkey', allOrders: true, customer },
+    assets: [{ assetNums: ['8000001003'], products: [{ productUri: 'draft.pro' }] }],
+  };
+  const order = { channelCode: 'crm', channelOrderId: 'SO-E5-locks', items: [item] };
+  expect((await gateway.post('/v1/license-orders', order)).status).toBe(201);
+  await until('another lock is gone', async () => (await rowsOf(gateway, '&find=8000001006')).length === 0);
+  expect((await gateway.get('/v1/events?type=estate.removed,estate.changed')).body['items']).toEqual([]);
+});
+
 it('E5 tells nothing of a loan that ends because a caller deletes the member who has it', async () => {
   const sandbox = await TestSandbox.start();
   atEnd(() => sandbox.close());
