@@ -166,7 +166,7 @@ export class EstateReading {
     const isWhole = lists.assetsOnly === undefined;
     const now = lists.assets.map((asset) => this.#heldOf(asset, before.get(asset.assetId), startedAt, lists));
     const cut = now.filter(({ seenAt }) => seenAt !== startedAt).length;
-    const written = isWhole ? await this.store.written(hold.name, now) : undefined;
+    const written = isWhole ? await this.store.written(hold.name, now, before) : undefined;
     const since = known.seenAt;
     const opened = [...before.values()].filter((each) => each !== undefined);
     const wasShown =

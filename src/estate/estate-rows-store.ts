@@ -141,13 +141,21 @@ export class EstateRowsStore {
   }
 
   /**
-   * Returns the assets that writes through the gateway named, by their own ids or those of their products. Each has the time until which the
-   * last of these writes may be carried out.
+   * Returns the assets that writes through the gateway named, by their own ids, those of their products, or the member who had them before. Each
+   * has the time until which the last of these writes may be carried out.
    */
-  async written(enterprise: string, assets: readonly HeldAsset[]): Promise<ReadonlyMap<string, number>> {
+  async written(
+    enterprise: string,
+    assets: readonly HeldAsset[],
+    before: ReadonlyMap<string, HeldAsset | undefined> = new Map(),
+  ): Promise<ReadonlyMap<string, number>> {
     const found = new Map<string, number>();
     for (const some of chunksOf(assets, ASSETS_PER_LOOK)) {
-      const ids = some.map((held) => [held.asset.assetId, idsOfHeld(enterprise, held)] as const);
+      const ids = some.map((held) => {
+        const { assetId } = held.asset;
+        const holder = before.get(assetId)?.asset.memberGlobalId ?? [];
+        return [assetId, idsOfHeld(enterprise, held).concat(holder)] as const;
+      });
       const all = ids.flatMap(([, own]) => own);
       const noted = await this.database.read<object>(writtenOf(this.texts, all));
       if (noted.length === 0) continue;
