@@ -1627,7 +1627,7 @@ describe('as many long imports as a caller may have', () => {
 
   it('J24 hold up no import of another caller', async () => {
     const importInto = async (enterprise: string, key?: string) => {
-      const path = `${IMPORTS.replace('ent-harbour', enterprise)}`;
+      const path = IMPORTS.replace('ent-harbour', enterprise);
       const body = file(newRows('long', 1));
       const answer = await only.request('POST', path, { body, headers: CSV, ...(key && { key }) });
       expect(answer.status).toBe(202);

@@ -116,10 +116,7 @@ export class WebhookTurns {
     return hasMore ? 0 : this.#nextIn(turn);
   }
 
-  /**
-   * Returns since when the receiver has failed. A pause in which no gateway could send is no failure of the receiver, so the time begins
-   * again.
-   */
+  /** Returns since when the receiver has failed. The time begins again after a pause in which no gateway could send. */
   async #failingSince({ webhook, progress }: StoredWebhook, now: number): Promise<number | null> {
     const since = failingSinceOf(webhook, progress);
     if (since === null || now - since < MAX_GAP_MS) return since;
