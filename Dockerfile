@@ -16,6 +16,7 @@ RUN npm run build:gateway
 FROM build AS package
 COPY CHANGELOG.md ./
 COPY docs/operating.md docs/other-languages.md docs/platform.md docs/readings.md docs/recipes.md ./docs/
+COPY examples/other-languages ./examples/other-languages
 COPY config/response-examples.json config/openapi-3.0.json config/postman-collection.json ./config/
 COPY scripts/needs-build.sh scripts/sandbox-package.ts ./scripts/
 COPY sandbox ./sandbox

@@ -16,10 +16,11 @@ const BESIDE_THE_BUNDLE = [
     (name) => `config/${name}`,
   ),
 ];
-/** The documents to which the README of the package links. */
+/** The documents to which the README of the package links, and the programs of one of them. */
 const MANUAL = [
   'sandbox/README.md',
   ...['other-languages', 'platform', 'readings', 'recipes'].map((name) => `docs/${name}.md`),
+  'examples/other-languages',
 ];
 const LICENCE = /^(licen[cs]e|copying|notice)/i;
 const LEFT_OUT = /\.map$|^(database-(init|backup)|conformance)\.js$|^start\.sh$/;
@@ -40,10 +41,7 @@ for (const path of BESIDE_THE_BUNDLE) {
   mkdirSync(dirname(join(GATEWAY, path)), { recursive: true });
   copyFileSync(path, join(GATEWAY, path));
 }
-for (const path of MANUAL) {
-  mkdirSync(dirname(join(OUT, 'manual', path)), { recursive: true });
-  copyFileSync(path, join(OUT, 'manual', path));
-}
+for (const path of MANUAL) cpSync(path, join(OUT, 'manual', path), { recursive: true });
 const { name, version, type } = read('package.json');
 writeFileSync(
   `${GATEWAY}/package.json`,

@@ -5,7 +5,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
@@ -14,15 +14,15 @@ import { orderOf } from '../support/order-body.ts';
 import { freePort, until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
-/** The programs of docs/other-languages.md, in each language whose tools this machine has, against the shipped gateway and the sandbox. */
+/** The programs of examples/other-languages, in each language whose tools this machine has, against the shipped gateway and the sandbox. */
 
 const run = promisify(execFile);
 const page = readFileSync('docs/other-languages.md', 'utf8');
 
-/** Blocks that are a file: the first line names it. */
-const blocks = [...page.matchAll(/^```(\w+)\n(?:#|\/\/) (\S+)\n(.*?)^```$/gms)].map(
-  ([, language = '', file = '', text = '']) => ({ language, file, text }),
-);
+/** The files of each language. */
+const programs = globSync('examples/other-languages/**/*.*').map((path) => ({
+  ...{ language: path.split('/')[2], file: basename(path), text: readFileSync(path, 'utf8') },
+}));
 /** The command that makes a webhook. */
 const [, newWebhook = ''] = /^(curl -s \$LICENSING_URL\/v1\/webhooks .*?)^export /ms.exec(page) ?? [];
 /** The port of the receivers on the page. */
@@ -115,7 +115,7 @@ const languages: readonly Language[] = [
 ];
 for (const { title, notRun } of languages)
   if (notRun !== undefined)
-    process.stderr.write(`docs/other-languages.md: the programs in ${title} were not run: ${notRun}.\n`);
+    process.stderr.write(`examples/other-languages: the programs in ${title} were not run: ${notRun}.\n`);
 
 const folder = mkdtempSync(join(tmpdir(), 'other-languages-'));
 const { gateway, sandbox } = useStack({ environment: { WEBHOOK_HOSTS: '127.0.0.1' } });
@@ -131,7 +131,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 it('each language has the same programs, short ones', () => {
   const said = (line: string) =>
     !/^\s*(import\b.*|using [\w.]+;|package \w+|from .* import .*|"[\w/]+"|[\s(){};,\]]*)$/.test(line);
-  const files = (of: string) => blocks.filter(({ language }) => language === of);
+  const files = (of: string) => programs.filter(({ language }) => language === of);
   for (const { language } of languages) {
     const names = files(language).map(({ file }) => file.split('.')[0]?.toLowerCase());
     expect(names).toEqual(
@@ -150,8 +150,8 @@ describe.each(languages.filter(({ notRun }) => notRun === undefined))(
 
     beforeAll(async () => {
       port = await freePort();
-      for (const block of blocks.filter((each) => each.language === language))
-        writeFileSync(join(own, block.file), block.text.replaceAll(PAGE_PORT, String(port)));
+      for (const { file, text } of programs.filter((each) => each.language === language))
+        writeFileSync(join(own, file), text.replaceAll(PAGE_PORT, String(port)));
       for (const [tool = '', ...values] of builds) await run(tool, values, { cwd: own, env: environment() });
     });
 
@@ -310,7 +310,7 @@ describe.each(languages.filter(({ notRun }) => notRun === undefined))(
 
 it('the tests with pytest start a sandbox of their own', async () => {
   const own = mkdtempSync(join(folder, 'pytest-'));
-  for (const { file, text } of blocks.filter(({ language }) => language === 'python'))
+  for (const { file, text } of programs.filter(({ language }) => language === 'python'))
     writeFileSync(join(own, file), text);
   symlinkSync(resolve('node_modules'), join(own, 'node_modules'));
   const env = { PATH: NODE_PATH, HOME: homedir() };
