@@ -90,7 +90,7 @@ export function eventsOf(
 }
 
 function eventOf(texts: SealedTexts, state: string, row: EstateRow, at: number): NewEvent {
-  // Each is percent-encoded: a `/` in one of them does not make it another asset.
+  // Both ids are percent-encoded, so that a `/` in one of them does not name another asset.
   const name = [row.enterpriseGlobalId, row.asset.assetId]
     .map((id) => encodeURIComponent(id.toWellFormed()))
     .join('/');

@@ -21,7 +21,7 @@ const FRESH = { 'cache-control': 'no-cache' };
 const newTraceId = () => randomBytes(16).toString('hex');
 const traced = (traceId: string, flags = '01') => ({ traceparent: `00-${traceId}-${CALLERS_SPAN}-${flags}` });
 
-/** Has no collector. The others use its files of callers and users. */
+/** This gateway has no collector. The others use its files of callers and users. */
 const { sandbox, gateway: plain } = useStack();
 
 /** The trace of the test. */

@@ -70,7 +70,7 @@ interface RunSettings {
   readonly shard?: object;
 }
 
-/** One of jest.config.js. */
+/** A project of jest.config.js. */
 interface Project {
   readonly config: { readonly displayName?: { readonly name: string } };
 }

@@ -77,7 +77,7 @@ export class TestGateway {
     return gateway;
   }
 
-  /** Starts it in front of this sandbox, with users of the sandbox's seed. */
+  /** Starts the gateway in front of this sandbox, with users of the sandbox's seed. */
   async open(
     sandbox: TestSandbox,
     environment: Record<string, string> = {},

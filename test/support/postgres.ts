@@ -33,7 +33,7 @@ export interface RunningPostgres {
   ask(text: string): Promise<readonly Record<string, unknown>[]>;
   /** The URL of a new role, which owns a schema of its name. */
   newUrl(): Promise<string>;
-  /** Ends it as a crash would, without a checkpoint. */
+  /** Ends the server as a crash would, without a checkpoint. */
   kill(): Promise<void>;
   /** Ends it as an operator does, who waits for no session. */
   shutDown(): Promise<void>;

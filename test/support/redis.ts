@@ -322,7 +322,7 @@ function running(
     if (child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
     for (const signal of signals) child.kill(signal);
-    // A script may keep it busy.
+    // A script may keep the server busy.
     const impatience = setTimeout(() => child.kill('SIGKILL'), END_MS);
     await gone;
     clearTimeout(impatience);

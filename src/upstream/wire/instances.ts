@@ -175,7 +175,7 @@ function toInstance(
     createdAt: wire.time('createTime', unit),
     /** The packages around the instance, from the outermost to the innermost. A package includes itself. Null for a number that is not shown. */
     merchandiseNums,
-    /** Null for a package. */
+    /** The product; null for a package. */
     product,
   };
 }
