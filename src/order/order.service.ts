@@ -218,9 +218,12 @@ export class OrderService {
     const parts = chunksOf(sent, this.readings.of('maxLocksPerCall') ?? sent.length);
     if (call.dryRun) await this.#showLocks(call.dryRun, call, operation, enterpriseGlobalId, sent);
     // If a later call fails, the status of its locks is `unknown`.
-    const results = await this.#inTurn(parts, (part) =>
-      this.upstream.call(operation, call, { body: { assetNums: part, operatorIdentity } }, toLockResults),
-    );
+    const results = await this.#inTurn(parts, async (part) => {
+      const body = { assetNums: part, operatorIdentity };
+      const came = await this.upstream.call(operation, call, { body }, toLockResults);
+      // A response decides only about the locks of its own call.
+      return came.filter(({ assetNum }) => part.includes(assetNum));
+    });
     return lockResultsOf(assetNums, results, notFound);
   }
 

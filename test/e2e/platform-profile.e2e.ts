@@ -329,6 +329,19 @@ describe('C34 a platform that takes fewer at once', () => {
     const { body } = await gateway.post('/v1/enterprises/ent-harbour/locks/disable', { assetNums });
     expect((body['items'] as { status: string }[]).at(-1)?.status).toBe('unknown');
   });
+
+  it('says nothing of a lock in its response to the call for another lock', async () => {
+    await know({ maxLocksPerCall: 1 });
+    const assetNums = ['8000001003', '8000001005'];
+    const data = assetNums.map((assetNum) => ({ assetNum, status: 1 }));
+    await sandbox.fault([
+      { operation: 'disableLocks', times: 1, phase: 'after', action: { patch: { data } } },
+      { operation: 'disableLocks', action: { code: '500' } },
+    ]);
+    const disabled = await gateway.post('/v1/enterprises/ent-harbour/locks/disable', { assetNums });
+    expect(disabled).toMatchObject({ status: 207, body: { succeeded: 1, failed: 1 } });
+    expect(disabled.body['items']).toMatchObject([{ status: 'succeeded' }, { status: 'unknown' }]);
+  });
 });
 
 describe('the file of the profile', () => {
