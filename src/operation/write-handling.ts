@@ -20,33 +20,35 @@ export class WriteHandling {
   /** Runs a write with an `Idempotency-Key` once, and drops cached reads that it may have changed. */
   async handle(request: FastifyRequest, reply: FastifyReply, handler: Handle): Promise<unknown> {
     const { policy } = request.stages.get('authorised');
-    // The maintenance is checked only after a repeated request has got the response of the first.
-    const handle = () => {
-      if (policy.stoppedBy) this.maintenance.assertNot(policy.stoppedBy);
-      return handler();
-    };
     const { idempotencyKey } = request.stages.get('validated');
     const { call, lookUp } = request.stages.get('reached');
+    const handle = async () => {
+      // The maintenance is checked only after a repeated request has got the response of the first.
+      if (policy.stoppedBy) this.maintenance.assertNot(policy.stoppedBy);
+      let made: readonly string[] = [];
+      try {
+        const result = await handler();
+        made = enterprisesIn(result);
+        return result;
+      } finally {
+        // A failed write drops them too, because the platform may have carried it out. A request that was refused before anything was sent changed
+        // nothing, and must not drop the cached reads of other callers. An order has dropped them while its outcome was recorded. Any other write
+        // is recorded afterwards: a caller who is told of it by a repeat must not read older lists.
+        const isSent = call.progress.upstreamMs > 0 && !call.dryRun;
+        if (isSent && policy.idempotency !== 'order')
+          await this.generations.written(request.params as object, made);
+      }
+    };
     if (call.dryRun) return this.#dryRun(reply, call.dryRun, handle, lookUp);
     const hasKey = policy.idempotency === 'key' && idempotencyKey !== undefined;
-    let made: readonly string[] = [];
-    try {
-      if (!hasKey) await lookUp?.();
-      const result = hasKey
-        ? await this.writes.run(request, reply, { idempotencyKey, lookUp, handle })
-        : await handle();
-      request.stages.pass('handled', { changedNothing: policy.changedNothing?.(result) ?? false });
-      const location = policy.locationOf?.(result);
-      if (location !== undefined) void reply.header('location', location);
-      made = enterprisesIn(result);
-      return result;
-    } finally {
-      // A failed write drops them too, because the platform may have carried it out. A request that was refused before anything was sent changed
-      // nothing, and must not drop the cached reads of other callers. An order has dropped them while its outcome was recorded.
-      const isSent = call.progress.upstreamMs > 0;
-      if (isSent && policy.idempotency !== 'order')
-        await this.generations.written(request.params as object, made);
-    }
+    if (!hasKey) await lookUp?.();
+    const result = hasKey
+      ? await this.writes.run(request, reply, { idempotencyKey, lookUp, handle })
+      : await handle();
+    request.stages.pass('handled', { changedNothing: policy.changedNothing?.(result) ?? false });
+    const location = policy.locationOf?.(result);
+    if (location !== undefined) void reply.header('location', location);
+    return result;
   }
 
   /** Runs a write up to its beginning, and answers with the call that it would send. No `Idempotency-Key` is used. */

@@ -420,6 +420,19 @@ describe('a cache', () => {
     expect(renewed.sort()).toEqual(['all', 'any']);
   });
 
+  it('of replicas shows a write as soon as a repeat of it gets the first response', async () => {
+    expect(isLocked(await replica.get(ASSETS))).toBe(false);
+    const headers = { 'idempotency-key': randomUUID() };
+    const write = () =>
+      otherReplica.post('/v1/enterprises/ent-harbour/locks/disable', { assetNums: [LOCK] }, { headers });
+    await proxy.add({ toxic: 'latency', direction: 'upstream', ms: 100 });
+    const first = write();
+    await until('a repeat gets the first response', async () => (await write()).status === 200);
+    const read = await replica.get(ASSETS);
+    await Promise.all([first, proxy.clear()]);
+    expect(isLocked(read)).toBe(true);
+  });
+
   it.each([
     ['held', ASSETS],
     ['missing', `${ASSETS}?extendCode=none`],
