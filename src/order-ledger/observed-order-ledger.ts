@@ -46,13 +46,15 @@ export class ObservedOrderLedger extends WriteStore {
   }
 
   override async move(move: Move): Promise<Moved> {
+    // The owner drops the cached reads itself. For any other mover they are dropped first: who sees the new record must not read older lists.
+    if (move.by !== 'owner' && CARRIED_OUT.has(move.to)) await this.carriedOut(move.details?.order);
     const attributes = { 'gateway.ledger.to': move.to };
     const moved = await inSpan('ledger move', { attributes }, async (span) => {
       const result = await super.move(move);
       span?.setAttribute('gateway.ledger.result', result.kind);
       return result;
     });
-    if (moved.kind === 'moved') this.#observe(move, moved.record);
+    if (moved.kind === 'moved') this.#observe(moved.record);
     return moved;
   }
 
@@ -61,14 +63,13 @@ export class ObservedOrderLedger extends WriteStore {
       this.metrics.count('gateway_recorded_writes_total', { state: 'in_doubt' });
       this.#tellDoubt(name, 'in_doubt');
     }
-    if (names.some(isOrder)) this.#carriedOutLate();
+    // In the background, because the request of the order has ended.
+    if (names.some(isOrder)) inBackground('order carried out', () => this.carriedOut());
   }
 
-  #observe({ by }: Move, { name, state, details }: LedgerRecord): void {
+  #observe({ name, state }: LedgerRecord): void {
     this.metrics.count('gateway_recorded_writes_total', { state });
     if (state === 'in_doubt' || state === 'incomplete') this.#tellDoubt(name, state);
-    // The owner drops the cached reads itself, during its request.
-    if (by !== 'owner' && CARRIED_OUT.has(state) && details.order) this.#carriedOutLate(details.order);
   }
 
   /** Only an order can be settled. Another write is not looked for, and its record ends by itself. */
@@ -83,10 +84,5 @@ export class ObservedOrderLedger extends WriteStore {
         { event: 'write-in-doubt', write, state },
         'The outcome of a write is unknown: its caller has to read whether it was carried out',
       );
-  }
-
-  /** Drops cached reads in the background, because the request of the order has ended. */
-  #carriedOutLate(order?: OrderDetails): void {
-    inBackground('order carried out', () => this.carriedOut(order));
   }
 }

@@ -433,6 +433,20 @@ describe('a cache', () => {
     expect(isLocked(read)).toBe(true);
   });
 
+  it('of replicas shows what an order did late as soon as an operator has settled it', async () => {
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } });
+    const order = orderOf(`N-${randomUUID()}`);
+    expect((await otherReplica.post('/v1/license-orders', order)).status).toBe(502);
+    expect(isLocked(await replica.get(ASSETS))).toBe(false);
+    await sandbox.control('PATCH', '/state/assets/ast-1003', { locked: true });
+    await proxy.add({ toxic: 'latency', direction: 'upstream', ms: 100 });
+    const path = `/v1/license-orders/crm/${order.channelOrderId}/settlement`;
+    const settled = await otherReplica.post(path, { as: 'succeeded', reason: 'seen at the platform' });
+    const read = await replica.get(ASSETS);
+    await proxy.clear();
+    expect([settled.status, isLocked(read)]).toEqual([200, true]);
+  });
+
   it.each([
     ['held', ASSETS],
     ['missing', `${ASSETS}?extendCode=none`],
