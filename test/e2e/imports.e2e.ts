@@ -554,14 +554,17 @@ describe('the file of an import', () => {
     expect(countsOf(await rowsOf(job))).toEqual({ unchanged: 1 });
   });
 
-  it('J5 keeps the results of a part of a chunk while the next part is under way', async () => {
+  it('J5 keeps the results of a part of a chunk, and shows its members, while the next part is under way', async () => {
+    const showsPart = async () => (await gateway.get(`${MEMBERS}?pageSize=200`)).text.includes('"part0');
+    expect(await showsPart()).toBe(false);
     await sandbox.fault({ operation: 'addMembers', times: 1, action: { code: '13004' } });
     const rules = await sandbox.fault({ operation: 'addMembers', skip: 1, action: { hang: true } });
     const answer = await post(file(newRows('part', 100)));
     await isCalled('addMembers', 3);
     const { body } = await gateway.get(accepted(answer));
+    const isShown = await showsPart();
     await letGo(rules);
-    expect(body).toMatchObject({ state: 'running', succeeded: 50 });
+    expect([body, isShown]).toMatchObject([{ state: 'running', succeeded: 50 }, true]);
     expect(await ended(answer)).toMatchObject({ state: 'succeeded', succeeded: 100 });
   });
 

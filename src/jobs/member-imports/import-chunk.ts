@@ -299,7 +299,9 @@ export class ImportChunk {
     this.#rows.doubt(at, isUnreadable(code) ? { unreadable: unreadable + 1 } : {});
   }
 
+  /** Saves what is known so far. The cached lists are dropped first, because callers then read the members that the results tell of. */
   async #saveOpen(): Promise<void> {
+    await this.calls.written();
     await this.#save(this.#rows.saved(this.recorded));
   }
 
