@@ -64,7 +64,7 @@ export function isSecret(value: unknown): boolean {
  * The characters that no id may contain: anything invisible, and blanks at its ends. A blank within an id is allowed, because the platform
  * does not define a form of ids.
  */
-const UNFIT_IN_ID = /^\p{Zs}|\p{Zs}$|[\p{C}\p{Zl}\p{Zp}]/u;
+const UNFIT_IN_ID = /^\p{Zs}|\p{Zs}$|[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 export function isIdentifier(value: unknown): boolean {
   return isTextWithout(UNFIT_IN_ID, value);

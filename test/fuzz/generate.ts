@@ -51,7 +51,7 @@ const isLong = ({ pattern }: Schema) => pattern !== undefined && pattern.include
 
 /** Formats that only keep characters out, in the words of the document's description. */
 const OF_CHARACTERS: Readonly<Record<string, string>> = {
-  id: String.raw`^(?!\s)[^\p{C}\p{Zl}\p{Zp}]*(?<!\s)$`,
+  id: String.raw`^(?!\s)[^\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]*(?<!\s)$`,
   text: String.raw`^(?!\s+$)(?:[\t\n\r]|[^\p{Cc}\u202d\u202e\ud800-\udfff])*$`,
   password: String.raw`^(?!\s)[^\p{Cc}\ud800-\udfff]*(?<!\s)$`,
 };
