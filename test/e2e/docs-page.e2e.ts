@@ -443,10 +443,17 @@ describe('operations', () => {
 
     const run = promisify(execFile);
     const environment = { env: { ...process.env, KEY: key() } };
-    for (const id of ['reserveAssetNums', 'listLentLocks']) {
+    for (const [id, expected] of [
+      ['reserveAssetNums', /requested/],
+      ['listLentLocks', /totalPages/],
+      // Its response is a file.
+      ['exportMembers', /userName/],
+      ['listEvents', /next/],
+    ] as const) {
       const block = await openOperation(id);
       const code = block.locator('.samples pre');
-      const expected = id === 'reserveAssetNums' ? /requested/ : /totalPages/;
+      if (id === 'listEvents')
+        await block.getByLabel('type', { exact: true }).selectOption(['job.failed', 'job.succeeded']);
       await code.getByText('$KEY').waitFor();
       expect((await run('bash', ['-c', await code.innerText()], environment)).stdout).toMatch(expected);
       await block.getByRole('button', { name: 'TypeScript' }).click();

@@ -9,12 +9,14 @@ export function requestOf(system, [path, method]) {
   const query = new URLSearchParams();
   let target = path;
   for (const parameter of operation.parameters ?? []) {
-    const value = specSelectors.parameterValues([path, method]).get(`${parameter.in}.${parameter.name}`);
-    if (value === undefined || value === null || value === '') continue;
-    if (parameter.in === 'path')
-      target = target.replace(`{${parameter.name}}`, encodeURIComponent(String(value)));
-    else if (parameter.in === 'query') query.set(parameter.name, String(value));
-    else headers[parameter.name] = String(value);
+    const given =
+      specSelectors.parameterValues([path, method]).get(`${parameter.in}.${parameter.name}`) ?? '';
+    // A list is sent with commas.
+    const value = String(given.toJS?.() ?? given);
+    if (value === '') continue;
+    if (parameter.in === 'path') target = target.replace(`{${parameter.name}}`, encodeURIComponent(value));
+    else if (parameter.in === 'query') query.set(parameter.name, value);
+    else headers[parameter.name] = value;
   }
   // A chosen file is not text.
   const typed = operation.requestBody && oas3Selectors.requestBodyValue(path, method);
@@ -23,7 +25,10 @@ export function requestOf(system, [path, method]) {
     headers['Content-Type'] =
       oas3Selectors.requestContentType(path, method) ?? Object.keys(operation.requestBody.content)[0];
   const search = query.size > 0 ? `?${query}` : '';
-  return { method: method.toUpperCase(), url: location.origin + publicPath + target + search, headers, body };
+  const [{ content = {} } = {}] = Object.values(operation.responses);
+  const [answer = 'application/json'] = Object.keys(content);
+  const url = location.origin + publicPath + target + search;
+  return { method: method.toUpperCase(), url, headers, body, isJson: answer === 'application/json' };
 }
 
 const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -46,7 +51,14 @@ const text = (value) =>
 /** Returns the inside of a string of several lines. The body stays a text, because a literal of the language may have other values. */
 const lines = (body) => body.replaceAll('\\', '\\\\').replaceAll('\r', String.raw`\r`);
 
-export function typeScript({ method, url, headers, body }) {
+const READ_JSON = `const body = response.status === 204 ? undefined : await response.json();
+if (!response.ok) throw new Error(\`\${body.code}: \${body.detail}\`);
+console.log(body);`;
+/** Files and streams are shown as they arrive, because a stream may have no end. */
+const READ_PARTS = `if (!response.ok) throw new Error(await response.text());
+for await (const part of response.body ?? []) process.stdout.write(part);`;
+
+export function typeScript({ method, url, headers, body, isJson = true }) {
   const all = [`'X-Api-Key': process.env['KEY'] ?? ''`];
   for (const [name, value] of Object.entries(headers)) all.push(`${text(name)}: ${text(value)}`);
   const members = [
@@ -59,9 +71,7 @@ export function typeScript({ method, url, headers, body }) {
   return `const response = await fetch(${text(url)}, {
 ${members.join('\n')}
 });
-const body = response.status === 204 ? undefined : await response.json();
-if (!response.ok) throw new Error(\`\${body.code}: \${body.detail}\`);
-console.log(body);`;
+${isJson ? READ_JSON : READ_PARTS}`;
 }
 
 export function python({ method, url, headers, body }) {
@@ -78,7 +88,8 @@ request = Request(
 )
 try:
   with urlopen(request) as response:
-    print(response.read().decode())
+    for line in response:
+      print(line.decode(), end='')
 except HTTPError as error:
   problem = json.load(error)
   raise SystemExit(f"{problem['code']}: {problem['detail']}")`;
