@@ -201,6 +201,24 @@ describe('the page of the estate', () => {
     expect(await page.locator('.month').count()).toBe(0);
   });
 
+  it('counts ages and months with the clock of the gateway, and makes them older while it is open', async () => {
+    await visit.open('about:blank');
+    const { page } = visit;
+    const YEAR_MS = 365 * 86_400_000;
+    await page.clock.install({ time: Date.now() - YEAR_MS });
+    await page.goto(`${gateway.url}/estate`);
+    await give(page, key());
+    await isShown(page, `${ROWS} rows`);
+    const months = page.locator('.month span.quiet');
+    expect(await months.first().innerText()).toBe(String(new Date().getUTCFullYear()));
+    const age = page.locator('#age', { hasText: /^Every enterprise read \d+ (s|min) ago or later\.$/ });
+    await age.waitFor();
+    await page.clock.fastForward('06:00:00');
+    await page.getByText('Every enterprise read 6 h ago or later.').waitFor();
+    expect(await page.locator('.row time').innerText()).toBe('6 h ago');
+    expect(await page.locator('#list tbody time').first().innerText()).toBe('6 h ago');
+  });
+
   it('shows the last page in the place of one beyond it', async () => {
     const page = await open('?page=99');
     await isShown(page, `${ROWS} rows`);

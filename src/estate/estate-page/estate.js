@@ -1,8 +1,8 @@
 /** What all enterprises have: a picture that filters, and a list whose filters are in the address. */
 import { Credential } from './credential.js';
 import { button, h, table } from './dom.js';
-import { ago, count, plural } from './format.js';
-import { overview } from './picture.js';
+import { ago, count, learnServerTime, plural, serverNow } from './format.js';
+import { age, overview } from './picture.js';
 
 const PAGE_SIZE = 50;
 const FILTERS = [
@@ -29,6 +29,8 @@ async function get(path, query, accept = 'application/json') {
   const response = await fetch(url, { headers: { ...credential.headers, accept } }).catch(() => {
     throw new NoAnswer('The gateway does not answer. Try again in a moment.');
   });
+  const at = Date.parse(response.headers.get('date'));
+  if (at) learnServerTime(at);
   if (response.ok) return response;
   const { status } = response;
   const problem = await response.json().catch(() => ({}));
@@ -51,10 +53,10 @@ function choose(changes) {
   return load();
 }
 
-const inDays = (days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+const inDays = (days) => new Date(serverNow() + days * 86_400_000).toISOString().slice(0, 10);
 
 function nextQuarter() {
-  const now = new Date();
+  const now = new Date(serverNow());
   const first = Math.floor(now.getUTCMonth() / 3) * 3 + 3;
   const from = (months) => new Date(Date.UTC(now.getUTCFullYear(), months, 1)).toISOString().slice(0, 10);
   return { endsAfter: from(first), endsBefore: from(first + 3) };
@@ -101,16 +103,19 @@ function fillForm(now) {
 
 function showOverview(summary, now) {
   renew('overview', overview(summary, now, choose));
+  // The time of the gateway is known now.
+  shortcuts(now);
   const options = (values) => values.map((value) => h('option', { value }));
   element('enterprises').replaceChildren(
     ...options(summary.enterprises.map(({ enterpriseGlobalId }) => enterpriseGlobalId)),
   );
   element('products').replaceChildren(...options(summary.byProduct.map(({ productUri }) => productUri)));
   const { seenAt } = summary;
-  element('age').textContent =
-    seenAt === null
-      ? 'Some of it was not read yet.'
-      : `Every enterprise read ${ago(Date.parse(seenAt), Date.now())} or later.`;
+  element('age').replaceChildren(
+    ...(seenAt === null
+      ? ['Some of it was not read yet.']
+      : ['Every enterprise read ', age(seenAt), ' or later.']),
+  );
 }
 
 /** What the list lacks, so that a part is never taken for the whole. */
@@ -146,7 +151,7 @@ const COLUMNS = [
   ['With', holder],
   ['Last in use', ({ lastOnlineAt }) => date(lastOnlineAt), '.wide'],
   ['Order', ({ channelOrderId }) => channelOrderId ?? '–', '.wide'],
-  ['Seen', ({ seenAt }) => ago(Date.parse(seenAt), Date.now()), '.wide'],
+  ['Seen', ({ seenAt }) => age(seenAt), '.wide'],
 ];
 
 function showList({ items, page, total, totalPages }) {
@@ -247,6 +252,10 @@ element('clear').addEventListener('click', () => {
 });
 element('csv').addEventListener('click', () => void download().catch(fail));
 addEventListener('popstate', () => void load());
+// What is shown gets older while the page is open.
+setInterval(() => {
+  for (const each of document.querySelectorAll('time')) each.textContent = ago(Date.parse(each.dateTime));
+}, 10_000);
 document.addEventListener('click', (event) => {
   const target = event.target.closest?.('#list a');
   if (!target || event.ctrlKey || event.metaKey || event.shiftKey) return;

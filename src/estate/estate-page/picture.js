@@ -1,6 +1,6 @@
 /** The picture: what ends in which month, what there is of each product, and how much of each enterprise the copy has. */
 import { h, panel, word } from './dom.js';
-import { ago, count, plural } from './format.js';
+import { ago, count, plural, serverNow } from './format.js';
 
 const MONTHS = 24;
 const PRODUCTS = 8;
@@ -9,10 +9,13 @@ const STATES = { whole: 'good', 'assets-only': 'watch', stale: 'watch', unread: 
 
 const day = (year, month) => new Date(Date.UTC(year, month, 1)).toISOString().slice(0, 10);
 
+/** How long ago something was read. */
+export const age = (seenAt) => h('time', { datetime: seenAt }, ago(Date.parse(seenAt)));
+
 /** The months from this one, also those in which nothing ends. */
 function nextMonths(ending) {
   const known = new Map(ending.map((each) => [each.month, each]));
-  const now = new Date();
+  const now = new Date(serverNow());
   return Array.from({ length: MONTHS }, (_, at) => {
     const [year, month] = [now.getUTCFullYear(), now.getUTCMonth() + at];
     const from = day(year, month);
@@ -113,7 +116,6 @@ function enterpriseRows(enterprises, filters, choose) {
   const rows = shown.map((enterprise) => {
     const { enterpriseGlobalId, state, reason, seenAt } = enterprise;
     const isPressed = isChosen(enterprise);
-    const age = seenAt === null ? 'not read yet' : `seen ${ago(Date.parse(seenAt), Date.now())}`;
     const button = h(
       'button.row',
       {
@@ -122,7 +124,11 @@ function enterpriseRows(enterprises, filters, choose) {
         'data-key': enterpriseGlobalId,
       },
       h('span', enterpriseGlobalId),
-      h('span.quiet', word(STATES[state] ?? 'watch', state), ` ${age}`),
+      h(
+        'span.quiet',
+        word(STATES[state] ?? 'watch', state),
+        seenAt === null ? ' not read yet' : [' seen ', age(seenAt)],
+      ),
       reason !== null && h('span.quiet.reason', reason),
     );
     return Object.assign(button, {

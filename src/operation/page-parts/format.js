@@ -1,11 +1,11 @@
-/** The difference between `performance.now()`, which no person can set, and the time of the replica. */
-let aheadMs = performance.timeOrigin;
+/** The difference between the clocks of the gateway and of the browser. `performance.now()` would stand still while a laptop sleeps. */
+let aheadMs = 0;
 
-/** The clock of the browser may be wrong: the console counts with that of the replica, in ms since 1970. */
-export const serverNow = () => aheadMs + performance.now();
+/** The clock of the browser may be wrong: the pages count with that of the gateway, in ms since 1970. */
+export const serverNow = () => Date.now() + aheadMs;
 
 export function learnServerTime(at) {
-  aheadMs = at - performance.now();
+  aheadMs = at - Date.now();
 }
 
 export const count = (value) => value.toLocaleString('en');
@@ -21,7 +21,7 @@ export function duration(ms) {
   return minutes < 48 * 60 ? `${Math.round(minutes / 60)} h` : `${Math.round(minutes / 1_440)} d`;
 }
 
-export const ago = (ms, now) => `${duration(now - ms)} ago`;
+export const ago = (ms, now = serverNow()) => `${duration(now - ms)} ago`;
 
 /** @param ms since the epoch; the day is left out where it is today. */
 export function time(ms, now = serverNow()) {
