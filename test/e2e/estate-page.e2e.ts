@@ -16,11 +16,15 @@ interface Summary {
 const COMPANIES = { enterprises: 1, assets: 6, products: 2 };
 const { gateway } = useStack({
   environment: { ESTATE_REFRESH: '6h' },
-  callers: [{ name: 'seller', scopes: ['estate:read'], enterprises: ['ent-0001'] }],
+  callers: [
+    { name: 'seller', scopes: ['estate:read'], enterprises: ['ent-0001'] },
+    { name: 'everyone', scopes: ['estate:read'], enterprises: ['*'], channels: [] },
+  ],
   sandbox: { companies: COMPANIES },
 });
 const visit = useVisits();
 const key = () => gateway.keys['seller'] as string;
+const everyone = () => gateway.keys['everyone'] as string;
 const ROWS = COMPANIES.assets * COMPANIES.products;
 
 const rows = (page: Page) => page.locator('#list tbody tr');
@@ -219,6 +223,14 @@ describe('the page of the estate', () => {
     expect(await page.locator('#list tbody time').first().innerText()).toBe('6 h ago');
   });
 
+  it('says that an enterprise of the filter was not read, and sends nobody to where it is not', async () => {
+    await visit.open(`${gateway.url}/estate?enterpriseGlobalId=ent-habour`);
+    await give(visit.page, everyone());
+    const notice = visit.page.locator('#notice', { hasText: 'The gateway has not read ent-habour yet.' });
+    await notice.waitFor();
+    expect(await notice.innerText()).not.toContain('By enterprise');
+  });
+
   it('shows the last page in the place of one beyond it', async () => {
     const page = await open('?page=99');
     await isShown(page, `${ROWS} rows`);
@@ -296,7 +308,11 @@ describe('the page of the estate', () => {
       .getByText(/^Not in the picture: 3 products that end later, \d+ products? that ended before$/)
       .waitFor();
     await page.getByText(/^and \d+ further products: use the filter$/).waitFor();
-    await page.getByText('and 3 further enterprises: use the filter').waitFor();
+    const missing = page.locator('.row[data-key^="ent-away-"]:visible');
+    expect(await missing.count()).toBe(12);
+    await page.getByText('and 3 further enterprises: use the filter').click();
+    expect(await missing.count()).toBe(14);
+    await page.getByText('and 3 further enterprises: use the filter').click();
     // Products with the same licences have the same bars, and the most licences a whole one.
     const widthsOf = async (what: string) => {
       const boxes = (await page.locator(what).all()).map((each) => each.boundingBox());

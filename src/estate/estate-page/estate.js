@@ -18,6 +18,8 @@ const credential = new Credential('tokens' in document.documentElement.dataset, 
 let loads = 0;
 /** The filters of the rows that are shown, as the address has them. */
 let shown;
+/** The enterprises of which the copy does not have everything. */
+let unfinished = [];
 
 class NoAnswer extends Error {}
 class UnknownKey extends Error {}
@@ -111,6 +113,7 @@ function showOverview(summary, now) {
   );
   element('products').replaceChildren(...options(summary.byProduct.map(({ productUri }) => productUri)));
   const { seenAt } = summary;
+  unfinished = summary.enterprises.filter(({ state }) => state !== 'whole');
   element('age').replaceChildren(
     ...(seenAt === null
       ? ['Some of it was not read yet.']
@@ -118,14 +121,23 @@ function showOverview(summary, now) {
   );
 }
 
-/** What the list lacks, so that a part is never taken for the whole. */
-function incomplete(number) {
-  const notice = element('notice');
-  notice.hidden = number === 0;
-  notice.textContent =
-    number === 0
-      ? ''
-      : `${plural(number, 'enterprise')} in this list ${number === 1 ? 'is' : 'are'} not whole: "By enterprise" says which and why.`;
+/** Says what a list lacks, so that a part is never taken for the whole. */
+function incomplete({ headers }) {
+  const number = Number(headers.get('x-estate-incomplete') ?? 0);
+  const { enterpriseGlobalId: one } = filters();
+  const own = unfinished.filter(({ enterpriseGlobalId }) => [enterpriseGlobalId, undefined].includes(one));
+  const known = Math.min(number, own.length);
+  const parts = [
+    known > 0 &&
+      `${plural(known, 'enterprise')} in this list ${known === 1 ? 'is' : 'are'} not whole: "By enterprise" says which and why.`,
+    number > known && `The gateway has not read ${one ?? 'all enterprises'} yet.`,
+  ];
+  tell(parts.filter(Boolean).join(' '));
+}
+
+function tell(text) {
+  element('notice').hidden = text === '';
+  element('notice').textContent = text;
 }
 
 const date = (text) => (text === null ? '–' : text.slice(0, 10));
@@ -179,8 +191,7 @@ function showNothing() {
 
 function fail(error) {
   if (error instanceof UnknownKey) credential.ask(error.message);
-  element('notice').hidden = false;
-  element('notice').textContent = error.message;
+  tell(error.message);
 }
 
 /** Replaces a page of the address that lies beyond the last one. */
@@ -205,7 +216,7 @@ async function load() {
     if (page.page > page.totalPages && page.totalPages > 0) return showLast(page.totalPages);
     showOverview(summary, now);
     showList(page);
-    incomplete(Number(list.headers.get('x-estate-incomplete') ?? 0));
+    incomplete(list);
     shown = search;
   } catch (error) {
     if (mine !== loads) return;

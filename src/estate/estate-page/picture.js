@@ -32,11 +32,12 @@ function bar(kind, share, press, isPressed, ...children) {
   return Object.assign(button, { press });
 }
 
-/** The first of a list, beginning with what is chosen, and how many are left out. */
+/** The first of a list, beginning with what is chosen, the others, and how many these are. */
 function firstOf(all, most, isChosen, one) {
-  const shown = all.toSorted((each, other) => isChosen(other) - isChosen(each)).slice(0, most);
-  const more = all.length - shown.length;
-  return [shown, more > 0 && h('p.quiet', `and ${plural(more, `further ${one}`)}: use the filter`)];
+  const sorted = all.toSorted((each, other) => isChosen(other) - isChosen(each));
+  const others = sorted.slice(most);
+  const more = others.length > 0 && `and ${plural(others.length, `further ${one}`)}: use the filter`;
+  return [sorted.slice(0, most), others, more];
 }
 
 /** The products that end before or after the months of the picture. */
@@ -86,7 +87,7 @@ function monthBars(ending, filters, choose) {
 function productBars(products, filters, choose) {
   const most = Math.max(1, ...products.map(({ licences }) => licences));
   const isChosen = ({ productUri }) => filters.productUri === productUri;
-  const [shown, more] = firstOf(products, PRODUCTS, isChosen, 'product');
+  const [shown, , more] = firstOf(products, PRODUCTS, isChosen, 'product');
   const rows = shown.map((product) => {
     const { productUri, productName, assets, licences, unassigned, nextEndsAt } = product;
     const isPressed = isChosen(product);
@@ -105,15 +106,15 @@ function productBars(products, filters, choose) {
     row.dataset.key = productUri;
     return row;
   });
-  return [rows, more];
+  return [rows, more && h('p.quiet', more)];
 }
 
 function enterpriseRows(enterprises, filters, choose) {
   // What is missing comes first.
   const sorted = enterprises.toSorted((one, other) => (one.state === 'whole') - (other.state === 'whole'));
   const isChosen = ({ enterpriseGlobalId }) => filters.enterpriseGlobalId === enterpriseGlobalId;
-  const [shown, more] = firstOf(sorted, ENTERPRISES, isChosen, 'enterprise');
-  const rows = shown.map((enterprise) => {
+  const [shown, others, more] = firstOf(sorted, ENTERPRISES, isChosen, 'enterprise');
+  const rowOf = (enterprise) => {
     const { enterpriseGlobalId, state, reason, seenAt } = enterprise;
     const isPressed = isChosen(enterprise);
     const button = h(
@@ -134,8 +135,9 @@ function enterpriseRows(enterprises, filters, choose) {
     return Object.assign(button, {
       press: () => choose({ enterpriseGlobalId: isPressed ? '' : enterpriseGlobalId }),
     });
-  });
-  return [rows, more];
+  };
+  // Nothing else names all enterprises that are missing.
+  return [shown.map(rowOf), more && h('details', h('summary.quiet', more), others.map(rowOf))];
 }
 
 export function overview(summary, filters, choose) {
