@@ -125,6 +125,35 @@ describe('the page of the estate', () => {
     }
   });
 
+  it('shows nothing of a key that is refused meanwhile, and says that nobody is authorized', async () => {
+    const page = await open();
+    await page.route('**/v1/**', (route) =>
+      route.continue({ headers: { ...route.request().headers(), 'x-api-key': newApiKey().key } }),
+    );
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.locator('#credential-notice', { hasText: 'does not work any more' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    expect(await page.locator('#authorize').innerText()).toBe('Authorize');
+    const kept = ['#age', '#list', '#enterprises', '#products'].map((part) =>
+      page.locator(part).evaluate((place) => place.childNodes.length),
+    );
+    expect(await Promise.all(kept)).toEqual([0, 0, 0, 0]);
+  });
+
+  it('leaves the keyboard at the list after a link in it, and typed text after a link on the page', async () => {
+    const page = await open('?sort=-seenAt');
+    await isShown(page, `${ROWS} rows`);
+    // An order is no filter.
+    expect(await page.locator('#found').isVisible()).toBe(false);
+    await page.locator('#list td a').first().press('Enter');
+    await page.waitForURL(/productUri=/);
+    await page.locator('#count:focus').waitFor();
+    await page.getByLabel('Find').fill('8700010002');
+    await page.getByRole('link', { name: 'Skip to the list' }).press('Enter');
+    await page.waitForURL(/#list$/);
+    expect(await page.getByLabel('Find').inputValue()).toBe('8700010002');
+  });
+
   it('takes the filters of a link, and finds a lock by its number', async () => {
     const page = await open('?unassigned=true&sort=productUri');
     await isShown(page, /^\d+ rows$/);
@@ -196,6 +225,13 @@ describe('the page of the estate', () => {
     // Excel takes the file for UTF-8 only with this mark.
     expect(csv.slice(0, 19)).toBe('\ufeffenterpriseGlobalId');
     expect(csv.trim().split(/\r?\n/).length).toBe(1 + (await rows(page).count()));
+    const notice = page.locator('#notice');
+    await page.evaluate('window.kept = fetch; window.fetch = () => Promise.reject(new TypeError())');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    await notice.waitFor();
+    await page.evaluate('window.fetch = kept');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    await notice.waitFor({ state: 'hidden' });
     await page.getByLabel('Ends from').fill('2027-02-01');
     await page.getByLabel('Ends before').fill('2027-01-01');
     await page.getByRole('button', { name: 'Show', exact: true }).click();

@@ -16,8 +16,8 @@ const credential = new Credential('tokens' in document.documentElement.dataset, 
 );
 /** The number of the last load: an answer that comes after a later question is not shown. */
 let loads = 0;
-/** The filters of the rows that are shown, as the address has them. */
-let shown;
+/** The filters of the last load, and of the rows that are shown, as the address has them. */
+let asked, shown;
 /** The enterprises of which the copy does not have everything. */
 let unfinished = [];
 
@@ -36,7 +36,12 @@ async function get(path, query, accept = 'application/json') {
   if (response.ok) return response;
   const { status } = response;
   const problem = await response.json().catch(() => ({}));
-  if (status === 401) throw new UnknownKey('The gateway does not know this key.');
+  if (status === 401)
+    throw new UnknownKey(
+      'Authorization' in credential.headers
+        ? 'The gateway does not accept this token.'
+        : 'The gateway does not know this key.',
+    );
   const [wrong] = problem.errors ?? [];
   const what = wrong ? `${wrong.parameter ?? wrong.pointer} ${wrong.detail}` : problem.detail;
   throw new Error(what ?? problem.title ?? `The gateway answered ${status}.`);
@@ -171,7 +176,7 @@ function showList({ items, page, total, totalPages }) {
   element('count').textContent = found;
   // The list lies below the picture, whose buttons change it.
   element('found').textContent = `${found} with these filters: go to the list`;
-  element('found').hidden = location.search === '';
+  element('found').hidden = Object.keys(filters()).every((name) => ['sort', 'page'].includes(name));
   const keyOf = ({ assetId, productId }) => `${assetId} ${productId}`;
   element('list').replaceChildren(...(items.length > 0 ? [table('Rows', COLUMNS, items, keyOf)] : []));
   const to = (number, text) =>
@@ -183,14 +188,18 @@ function showList({ items, page, total, totalPages }) {
   );
 }
 
-/** Removes the rows, the count and the picture, because they belong to other filters. */
+/** Removes what belongs to other filters or to another key. */
 function showNothing() {
-  for (const id of ['overview', 'count', 'list', 'pages']) element(id).replaceChildren();
+  for (const id of ['age', 'overview', 'count', 'list', 'pages', 'enterprises', 'products'])
+    element(id).replaceChildren();
   element('found').hidden = true;
 }
 
 function fail(error) {
-  if (error instanceof UnknownKey) credential.ask(error.message);
+  if (error instanceof UnknownKey) {
+    credential.ask(error.message);
+    void credential.check();
+  }
   tell(error.message);
 }
 
@@ -203,6 +212,7 @@ function showLast(number) {
 async function load() {
   const mine = ++loads;
   const { search } = location;
+  asked = search;
   const now = filters();
   fillForm(now);
   if (!credential.isGiven) return credential.ask();
@@ -226,6 +236,7 @@ async function load() {
 }
 
 async function download() {
+  if (!credential.isGiven) return credential.ask();
   const { page: _, ...wanted } = filters();
   const response = await get('estate', wanted, 'text/csv');
   const csv = await response.blob();
@@ -233,6 +244,8 @@ async function download() {
   const url = URL.createObjectURL(new Blob(['\ufeff', csv], { type: csv.type }));
   h('a', { href: url, download: 'estate.csv' }).click();
   URL.revokeObjectURL(url);
+  // A failure before this one is over.
+  incomplete(response);
 }
 
 form.addEventListener('submit', (event) => {
@@ -262,7 +275,8 @@ element('clear').addEventListener('click', () => {
   void load();
 });
 element('csv').addEventListener('click', () => void download().catch(fail));
-addEventListener('popstate', () => void load());
+// A link to a place on this page changes no filter.
+addEventListener('popstate', () => location.search !== asked && void load());
 // What is shown gets older while the page is open.
 setInterval(() => {
   for (const each of document.querySelectorAll('time')) each.textContent = ago(Date.parse(each.dateTime));
@@ -272,6 +286,7 @@ document.addEventListener('click', (event) => {
   if (!target || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   history.pushState(null, '', target.href);
-  void load();
+  // The pressed link is gone.
+  void load().then(() => element('count').focus());
 });
 void load();
