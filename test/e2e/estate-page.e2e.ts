@@ -379,6 +379,12 @@ describe('the page of the estate', () => {
   ] as const)('has nothing to find for axe, and fits: %s', async (_, viewport, colorScheme) => {
     const page = await open('', { viewport, colorScheme });
     expect(await findings(page)).toEqual([]);
+    // The bars stand out in forced colours, too.
+    await page.emulateMedia({ forcedColors: 'active' });
+    const colours = ['.month .fill', '.month'].map((part) =>
+      page.evaluate(`getComputedStyle(document.querySelector('${part}')).backgroundColor`),
+    );
+    expect(new Set(await Promise.all(colours)).size).toBe(2);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(viewport.width);
   });
 });
