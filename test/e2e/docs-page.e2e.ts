@@ -329,6 +329,21 @@ describe('operations', () => {
     await find.fill('');
   });
 
+  it('are found by a search after one to which the gateway did not answer, also in forced colours', async () => {
+    const page = await open({ forcedColors: 'active' });
+    await page.evaluate('window.kept = fetch; window.fetch = () => Promise.reject(new TypeError())');
+    await page.locator('#find').fill('no such words');
+    await page.getByText('The gateway does not answer, so recipes and problems are not searched.').waitFor();
+    await page.evaluate('window.fetch = kept');
+    await page.locator('#find').fill('order-not-settleable');
+    await page.getByRole('group', { name: 'Problems' }).getByRole('option').waitFor();
+    const looks = page.evaluate<string[]>(
+      "[...document.querySelectorAll('#hits a')].map((each) => getComputedStyle(each).textDecorationLine)",
+    );
+    expect(new Set((await looks).slice(1))).toEqual(new Set(['none']));
+    expect((await looks)[0]).toBe('underline');
+  });
+
   it('are found by the words of tasks, with recipes and codes of the platform', async () => {
     const page = await atDesk();
     const find = page.getByRole('combobox', { name: 'Find tasks, operations, fields and problems' });
@@ -443,6 +458,7 @@ describe('operations', () => {
 
     const run = promisify(execFile);
     const environment = { env: { ...process.env, KEY: key() } };
+    await visit.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     for (const [id, expected] of [
       ['reserveAssetNums', /requested/],
       ['listLentLocks', /totalPages/],
@@ -459,6 +475,10 @@ describe('operations', () => {
       await block.getByRole('button', { name: 'TypeScript' }).click();
       await code.getByText("process.env['KEY']").waitFor();
       const script = await code.innerText();
+      const copy = block.locator('.languages button').last();
+      await copy.click();
+      expect(await page.evaluate('navigator.clipboard.readText()')).toBe(script);
+      expect(await copy.innerText()).toBe('Copied');
       const flags = ['--input-type=module-typescript', '--no-warnings', '-e', script];
       expect((await run(process.execPath, flags, environment)).stdout).toMatch(expected);
       await block.getByRole('button', { name: 'Python' }).click();

@@ -46,14 +46,15 @@ function rankOf(entry, words) {
 
 /**
  * Returns all entries, and the words of a phrase that are ignored. If the gateway does not respond, because it may be stopping, its entries
- * are left out.
+ * are left out, and `isWhole` is false.
  */
 export async function entriesOf(api) {
-  const [tasks, problems, recipes] = await Promise.all([
-    read('tasks.json', (response) => response.json(), { ignored: '', tasks: [] }),
-    read('../problems', (response) => response.json(), { items: [], codes: [] }),
-    read('recipes', (response) => response.text(), ''),
+  const answers = await Promise.all([
+    read('tasks.json', (response) => response.json()),
+    read('../problems', (response) => response.json()),
+    read('recipes', (response) => response.text()),
   ]);
+  const [tasks = { ignored: '', tasks: [] }, problems = { items: [], codes: [] }, recipes = ''] = answers;
   const entries = [
     ...operationEntries(api),
     ...recipeEntries(recipes),
@@ -61,6 +62,7 @@ export async function entriesOf(api) {
     ...problemEntries(problems),
   ];
   return {
+    isWhole: !answers.includes(undefined),
     ignored: new Set(tasks.ignored.split(' ')),
     entries: entries.map((entry) => ({
       ...entry,
@@ -72,9 +74,13 @@ export async function entriesOf(api) {
 
 const READ = { headers: { accept: 'application/json' } };
 
-async function read(path, parse, otherwise) {
-  const response = await fetch(new URL(path, import.meta.url), READ).catch(() => undefined);
-  return response?.ok ? parse(response) : otherwise;
+async function read(path, parse) {
+  try {
+    const response = await fetch(new URL(path, import.meta.url), READ);
+    return response.ok ? await parse(response) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function leadsTo({ operations = [], extension, recipes = [] }, { kind, name, operation }) {

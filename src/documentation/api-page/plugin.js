@@ -43,6 +43,7 @@ export function pagePlugin(document, dryRuns, credential) {
     function Samples({ path, method }) {
       const { operationId } = document.paths[path][method];
       const [language, setLanguage] = useState('curl');
+      const [copied, setCopied] = useState({});
       const [, update] = useReducer((count) => count + 1, 0);
       useEffect(() => system.getStore().subscribe(update), []);
       const code = LANGUAGES[language](requestOf(system.getSystem(), [path, method]));
@@ -59,7 +60,11 @@ export function pagePlugin(document, dryRuns, credential) {
           'div',
           { className: 'languages' },
           ...Object.keys(LANGUAGES).map(choice),
-          h('button', { type: 'button', onClick: () => navigator.clipboard?.writeText(code) }, 'Copy'),
+          h(
+            'button',
+            { type: 'button', onClick: async () => setCopied({ code, says: await copy(code) }) },
+            copied.code === code ? copied.says : 'Copy',
+          ),
         ),
         h(
           'pre',
@@ -197,6 +202,16 @@ export function pagePlugin(document, dryRuns, credential) {
       },
     };
   };
+}
+
+/** Returns what became of it. Browsers have a clipboard only for pages that came by TLS or from the same machine. */
+async function copy(code) {
+  try {
+    await navigator.clipboard.writeText(code);
+    return 'Copied';
+  } catch {
+    return 'The browser does not allow it';
+  }
 }
 
 function problemIn(text) {

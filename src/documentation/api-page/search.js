@@ -35,12 +35,17 @@ export function connectSearch(api, open) {
     else field.setAttribute('aria-activedescendant', `hit-${index}`);
   };
   const show = async () => {
-    entries ??= entriesOf(api);
-    const hits = hitsFor(await entries, field.value);
+    const known = await (entries ??= entriesOf(api));
+    // What did not come is read again for the next letter.
+    if (!known.isWhole) entries = undefined;
+    const hits = hitsFor(known, field.value);
     // The reader may have left the field in the meantime.
     if (document.activeElement !== field) return;
     list.replaceChildren(...groupsOf(hits, take));
     list.hidden = hits.length === 0;
+    nothing.textContent = known.isWhole
+      ? 'Nothing has these words.'
+      : 'The gateway does not answer, so recipes and problems are not searched.';
     nothing.hidden = hits.length > 0 || field.value.trim() === '';
     field.setAttribute('aria-expanded', String(hits.length > 0));
     mark(hits.length > 0 ? 0 : -1);
