@@ -70,7 +70,7 @@ function openOrders({
     placedTwice > 0 && {
       level: 'act',
       title: `${counted(placedTwice, 'order')} placed more than once`,
-      detail: 'The platform has more licence orders than were ordered: the last look names them',
+      detail: 'The platform has more licence orders than were ordered: the last search names them',
       section: 'orders',
       alert: 'OrderPlacedTwice',
     },

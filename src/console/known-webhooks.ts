@@ -38,7 +38,7 @@ export class KnownWebhooks {
       const { webhookId, caller } = webhook;
       const isAsked = webhookId === withDeliveries;
       const lastError = isAsked || state !== 'ok' ? await this.store.lastError(webhookId) : null;
-      const deliveries = isAsked ? await this.#notTaken(webhook) : undefined;
+      const notTaken = isAsked ? await this.#notTaken(webhook) : undefined;
       const url = shownUrl(webhook.url);
       return {
         ...toWebhook(webhook, progress),
@@ -46,18 +46,21 @@ export class KnownWebhooks {
         caller,
         state,
         lastError,
-        ...(deliveries && { deliveries }),
+        ...notTaken,
       };
     });
     return { total: all.length, items: await Promise.all(items) };
   }
 
-  async #notTaken({ webhookId, offReason }: Webhook): Promise<object[]> {
-    const { found } = await this.store.deliveries(webhookId, ['pending', 'failed'], 0, MAX_DELIVERIES);
-    return [...found].map(([eventId, { type, state, attempts, lastError: error, nextAttemptAt }]) => ({
-      ...{ eventId, type, state, attempts, error },
-      nextAttemptAt: offReason === null ? nextAttemptAt : null,
-    }));
+  async #notTaken({ webhookId, offReason }: Webhook): Promise<object> {
+    const { found, total } = await this.store.deliveries(webhookId, ['pending', 'failed'], 0, MAX_DELIVERIES);
+    const deliveries = [...found].map(
+      ([eventId, { type, state, attempts, lastError: error, nextAttemptAt }]) => ({
+        ...{ eventId, type, state, attempts, error },
+        nextAttemptAt: offReason === null ? nextAttemptAt : null,
+      }),
+    );
+    return { deliveries, undelivered: total };
   }
 
   async #all() {

@@ -360,6 +360,10 @@ it('G12 gaps are a table to copy, new ones need attention, and no section has a 
   expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(
     /^\| Operation \| Field .*\n\| --- .*\n(.*\n)*\| listMembers \| data\.surprise \| a field that the interface does not have \| 1 \|/,
   );
+  // A page that came without TLS has no clipboard.
+  await page.evaluate("Object.defineProperty(navigator, 'clipboard', {})");
+  await page.getByRole('button', { name: 'Copy as a table' }).click();
+  await page.getByRole('button', { name: 'The browser does not allow it' }).waitFor();
   for (const path of ['state', 'orders', 'scheduled', 'jobs', 'webhooks', 'gaps', 'budgets']) {
     const shown = await (await fetch(`${consoleUrl}/${path}`)).text();
     for (const secret of [fleet.key, ...Object.values(fleet.keys), sandbox.appSecret, sandbox.seedPassword])
@@ -519,10 +523,30 @@ it('G12 webhooks show failing ones first with their last error, and send an even
     await page.getByRole('button', { name: 'Yes, send it again' }).click();
     await until('it is taken', () => taken > 0);
     await row.filter({ hasText: 'ok' }).waitFor();
+    // What is shown can be hidden, also when nothing waits any more.
+    await page.getByRole('heading', { name: `Not delivered to ${id}: 0` }).waitFor();
+    await row.getByRole('button', { name: 'Hide deliveries' }).click();
+    await page.getByRole('heading', { name: 'Not delivered' }).waitFor({ state: 'detached' });
     expect(await page.locator('main').innerText()).not.toContain(String(body['secret']));
   } finally {
     receiver.close();
   }
+});
+
+it('G12 webhooks and deliveries beyond those that are shown are counted', async () => {
+  await page.route('**/console/webhooks?**', async (route) => {
+    const response = await route.fetch();
+    const one = { eventId: '1', type: 'job.failed', state: 'failed', attempts: 3, error: 'status-500' };
+    const webhook = { webhookId: 'w-1', url: 'http://a.test/', caller: 'crm', state: 'failing', pending: 0 };
+    const items = [{ ...webhook, deliveries: [{ ...one, nextAttemptAt: null }], undelivered: 70 }];
+    await route.fulfill({ response, json: { total: 60, items } });
+  });
+  await section('webhooks');
+  await page.getByRole('heading', { name: '1 of 60 webhooks' }).waitFor();
+  expect(await page.locator('h2').allInnerTexts()).toEqual([
+    '1 of 60 webhooks: failing ones first',
+    'Not delivered to w-1: 1 of 70',
+  ]);
 });
 
 it('G12 a maintenance is begun and ended with a credential, after a confirmation, for every replica', async () => {

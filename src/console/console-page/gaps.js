@@ -20,7 +20,7 @@ export const gaps = {
   count: ({ gaps: number }) => number,
   render: ({ at }, { items, codes }) =>
     items.length + codes.length === 0
-      ? panel('None', 'What the platform answers is what its interface says.')
+      ? panel('None', 'The gateway has seen no answer of the platform that departs from its interface.')
       : [codes.length > 0 && codePanel(at, codes), items.length > 0 && gapPanel(at, items)],
 };
 
@@ -81,9 +81,11 @@ async function copy(pressed, items) {
   ]);
   const lines = [['Operation', 'Field', 'What', 'Answers', 'First', 'Last'], Array(6).fill('---'), ...rows];
   const text = lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
-  const written = navigator.clipboard.writeText(text);
-  pressed.textContent = await written.then(
-    () => 'Copied',
-    () => 'The browser does not allow it',
-  );
+  try {
+    await navigator.clipboard.writeText(text);
+    pressed.textContent = 'Copied';
+  } catch {
+    // Browsers have a clipboard only for pages that came by TLS or from the same machine.
+    pressed.textContent = 'The browser does not allow it';
+  }
 }

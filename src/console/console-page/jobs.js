@@ -34,7 +34,8 @@ const columns = (at, refresh) => [
       h('code', job.jobId),
       h(
         'div.buttons',
-        job.failed + job.unknown > 0 && button('Show failed rows', () => showRows(job, refresh)),
+        job.failed + job.unknown > 0 &&
+          button(job.jobId === open ? 'Hide failed rows' : 'Show failed rows', () => showRows(job, refresh)),
         isUnfinished(job) && button('Cancel…', () => cancel(job, refresh)),
       ),
     ],

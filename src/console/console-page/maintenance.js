@@ -23,7 +23,7 @@ export const maintenance = {
           isMaintenanceKnown ? 'Nothing is stopped' : 'It is not known whether anything is stopped',
           h(
             'p',
-            'Before the platform is maintained, stop what would call it: an order that is under way then becomes one in doubt.',
+            'Before the platform is maintained, stop what would call it: an order that is under way at that time ends up in doubt.',
           ),
           h(
             'div.buttons',

@@ -24,7 +24,9 @@ export const webhooks = {
       ? panel('None', 'No caller has a webhook.')
       : [
           panel(
-            plural(total, 'webhook'),
+            items.length === total
+              ? plural(total, 'webhook')
+              : `${items.length} of ${plural(total, 'webhook')}: failing ones first`,
             table('Webhooks', columns(at, refresh), items, ({ webhookId }) => webhookId),
           ),
           items.filter(({ deliveries }) => deliveries).map((each) => waiting(each, at, refresh)),
@@ -41,7 +43,10 @@ const columns = (at, refresh) => [
       h('code', webhookId),
       h(
         'div.buttons',
-        (state !== 'ok' || pending > 0) && button('Show deliveries', () => toggle(webhookId, refresh)),
+        (state !== 'ok' || pending > 0 || webhookId === open) &&
+          button(webhookId === open ? 'Hide deliveries' : 'Show deliveries', () =>
+            toggle(webhookId, refresh),
+          ),
       ),
     ],
   ],
@@ -65,9 +70,11 @@ function toggle(webhookId, refresh) {
 }
 
 function waiting(webhook, at, refresh) {
-  const { deliveries, webhookId } = webhook;
+  const { deliveries, undelivered, webhookId } = webhook;
+  const shown =
+    deliveries.length < undelivered ? `${deliveries.length} of ${count(undelivered)}` : undelivered;
   return panel(
-    `Not delivered to ${webhookId}`,
+    `Not delivered to ${webhookId}: ${shown}`,
     table(
       'Deliveries',
       [
