@@ -418,6 +418,39 @@ describe('operations', () => {
     await read.locator('.opblock-summary-control').click();
   });
 
+  it('show the response of a request as its own, also where another one is asked for before it comes', async () => {
+    const page = await atDesk();
+    const block = await openOperation('reserveAssetNums');
+    await execute(block);
+    const arrival = Promise.withResolvers<undefined>();
+    await page.route('**/asset-num-reservations', async (route) => {
+      await arrival.promise;
+      await route.continue();
+    });
+    await block.getByRole('button', { name: 'Execute' }).click();
+    await block.getByRole('button', { name: 'Clear' }).click();
+    await block.getByRole('button', { name: 'Dry run' }).click();
+    arrival.resolve(undefined);
+    await block.locator('.live-responses-table').waitFor();
+    expect(await block.locator('.live-responses-table .response-col_status').last().innerText()).toBe('201');
+    expect(await block.locator('.answer').innerText()).not.toContain('dry run');
+    await page.unroute('**/asset-num-reservations');
+    await execute(block, 'Dry run');
+    await block.getByText('The answer of a dry run').waitFor();
+    await block.locator('.opblock-summary-control').click();
+  });
+
+  it('say that the gateway does not answer, and can be executed again', async () => {
+    const page = await atDesk();
+    const block = await openOperation('getJob');
+    await page.evaluate('window.kept = fetch; window.fetch = () => Promise.reject(new TypeError("away"))');
+    await block.getByRole('button', { name: 'Execute' }).click();
+    await block.locator('.live-responses-table', { hasText: 'away' }).waitFor();
+    await page.evaluate('window.fetch = kept');
+    expect((await execute(block)).status).toBe('200');
+    await block.locator('.opblock-summary-control').click();
+  });
+
   it('show the fields of a body beside it, and their answer where the reader looks', async () => {
     await atDesk();
     const place = await openOperation('placeOrder');

@@ -9,6 +9,8 @@ const LANGUAGES = { curl, TypeScript: typeScript, Python: python };
 const arrived = new Set();
 /** Operations whose response is that of a dry run, by path and method. */
 const dry = new Set();
+/** Operations whose response has not arrived, by path and method. */
+const running = new Set();
 /** Settles when what the last request made for itself is removed. */
 let removed = Promise.resolve();
 
@@ -176,13 +178,18 @@ export function pagePlugin(document, dryRuns, credential) {
           wrapActions: {
             execute: (original) => async (request) => {
               const { path, method, operation } = request;
+              // "Clear" enables the buttons before the response has arrived, which would be shown as that of the next request.
+              if (running.has(path + method)) return undefined;
+              running.add(path + method);
               const isDry = operation.has('x-dry-run-of');
               dry[isDry ? 'add' : 'delete'](path + method);
               // What the request before this one made is gone before an example is looked for.
               await removed.catch(() => undefined);
-              const after = await complete(system.getSystem(), document, credential, { path, method, isDry });
+              // If the gateway does not answer, the request itself says so.
+              const done = complete(system.getSystem(), document, credential, { path, method, isDry });
+              const after = await done.catch(() => undefined);
               const answer = await original(request);
-              removed = after();
+              removed = Promise.resolve(after?.());
               await removed;
               return answer;
             },
@@ -194,6 +201,7 @@ export function pagePlugin(document, dryRuns, credential) {
               }),
             setResponse: (original) => (path, method, response) => {
               arrived.add(path + method);
+              running.delete(path + method);
               remember(response);
               return original(path, method, response);
             },
