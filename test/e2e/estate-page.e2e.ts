@@ -267,6 +267,30 @@ describe('the page of the estate', () => {
     expect(await notice.innerText()).not.toContain('By enterprise');
   });
 
+  it('says of no product that there is none where the platform tells only a part of it', async () => {
+    await visit.open(`${gateway.url}/estate`);
+    const { page } = visit;
+    await page.route(/v1\/estate\?/, async (route) => {
+      const response = await route.fetch();
+      const list = (await response.json()) as { items: object[] };
+      const none = { productId: null, productUri: null, productName: null };
+      const parts = [
+        { ...none, productId: 'p-1', productName: 'Draft' },
+        { ...none, productId: 'p-2' },
+        none,
+      ];
+      const items = parts.map((part, at) => ({ ...list.items[at], ...part }));
+      await route.fulfill({ response, json: { ...list, items } });
+    });
+    await give(page, key());
+    await isShown(page, `${ROWS} rows`);
+    expect(await page.locator('#list tbody td:nth-child(2)').allInnerTexts()).toEqual([
+      'Draft',
+      'p-2',
+      'none',
+    ]);
+  });
+
   it('shows the last page in the place of one beyond it', async () => {
     const page = await open('?page=99');
     await isShown(page, `${ROWS} rows`);

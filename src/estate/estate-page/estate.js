@@ -159,7 +159,8 @@ const COLUMNS = [
   ['Ends', ({ endsAt }) => date(endsAt)],
   [
     'Product',
-    ({ productUri, productName }) => (productUri ? link({ productUri }, productName ?? productUri) : 'none'),
+    ({ productId, productUri, productName }) =>
+      productUri ? link({ productUri }, productName ?? productUri) : (productName ?? productId ?? 'none'),
   ],
   ['Enterprise', ({ enterpriseGlobalId }) => link({ enterpriseGlobalId }, enterpriseGlobalId)],
   ['Number', ({ assetNum, assetId }) => assetNum ?? assetId],
