@@ -566,6 +566,8 @@ it('G12 a maintenance is begun and ended with a credential, after a confirmation
   await page.getByText('It begins at once, on every replica, and ends by itself').waitFor();
   await page.getByRole('button', { name: 'Yes, stop it' }).click();
   await page.getByRole('heading', { name: 'Stopped now' }).waitFor();
+  // The button that was pressed is gone, and the next key goes on from the section.
+  await page.locator('#main:focus').waitFor();
   const { body } = await fleet.get(1, '/v1/maintenance');
   expect(body).toMatchObject({
     active: true,

@@ -69,7 +69,10 @@ function render() {
   show(byId('replica'), replica);
   document.title = `${items.length > 0 ? `(${items.length}) ` : ''}${title}: console`;
   const isAway = panel('Not known', 'The database does not respond: see "Attention" for the reason.');
+  const hadFocus = byId('main').contains(document.activeElement);
   show(byId('main'), h('h1', title), data === null ? isAway : data && content(state, data, refresh));
+  // What had the focus may be gone, such as the button of an order that is settled now.
+  if (hadFocus && document.activeElement === document.body) byId('main').focus();
 }
 
 function link([name, { title, count }]) {

@@ -8,6 +8,11 @@ let task;
 
 export const close = () => place.close();
 
+// The button that opened the dialog may be gone meanwhile.
+place.addEventListener('close', () => {
+  if (document.activeElement === document.body) document.getElementById('main').focus();
+});
+
 /** Shows one step. `submit` gets the fields and returns what is wrong, or nothing; `back` is the button that leads back. */
 export function step(title, content, go, submit, back) {
   show(title, [who(), content], go, submit, back);
