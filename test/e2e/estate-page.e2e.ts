@@ -229,6 +229,10 @@ describe('the page of the estate', () => {
     await page.evaluate('window.kept = fetch; window.fetch = () => Promise.reject(new TypeError())');
     await page.getByRole('button', { name: 'CSV' }).click();
     await notice.waitFor();
+    const broken = "new ReadableStream({ start: (body) => body.error(new TypeError('network error')) })";
+    await page.evaluate(`window.fetch = async () => new Response(${broken})`);
+    await page.getByRole('button', { name: 'CSV' }).click();
+    await notice.filter({ hasText: 'The file did not come whole. Try again in a moment.' }).waitFor();
     await page.evaluate('window.fetch = kept');
     await page.getByRole('button', { name: 'CSV' }).click();
     await notice.waitFor({ state: 'hidden' });

@@ -238,15 +238,18 @@ async function load() {
 
 async function download() {
   if (!credential.isGiven) return credential.ask();
+  const mine = loads;
   const { page: _, ...wanted } = filters();
   const response = await get('estate', wanted, 'text/csv');
-  const csv = await response.blob();
+  const csv = await response.blob().catch(() => {
+    throw new NoAnswer('The file did not come whole. Try again in a moment.');
+  });
   // Without a byte order mark, Excel reads the file in the character set of the machine.
   const url = URL.createObjectURL(new Blob(['\ufeff', csv], { type: csv.type }));
   h('a', { href: url, download: 'estate.csv' }).click();
   URL.revokeObjectURL(url);
-  // A failure before this one is over.
-  incomplete(response);
+  // A failure before this one is over. Meanwhile the page may show another list.
+  if (mine === loads) incomplete(response);
 }
 
 form.addEventListener('submit', (event) => {
