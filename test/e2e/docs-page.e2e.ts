@@ -209,10 +209,14 @@ describe.each([
   });
 });
 
-it('a page whose document does not come says so', async () => {
+it.each([
+  ['document does not come', 'openapi.json', { status: 503 }],
+  ['document comes cut', 'openapi.json', { contentType: 'application/json', body: '{ "paths": {' }],
+  ['code does not come', 'swagger-ui-bundle.js', { contentType: 'text/javascript', body: '' }],
+])('a page whose %s says so', async (_, file, answer) => {
   await visit.open(`${gateway.url}/problems`);
   const { page } = visit;
-  await page.route('**/openapi.json', (route) => route.fulfill({ status: 503 }));
+  await page.route(`**/${file}`, (route) => route.fulfill(answer));
   await page.goto(`${gateway.url}/docs`);
   const word = page.getByText('The gateway does not answer. Load the page again.');
   await word.waitFor();
@@ -391,6 +395,9 @@ describe('operations', () => {
     await visit.page.getByRole('link', { name: 'settleOrder' }).click();
     await operation('settleOrder').locator('.responses-table').first().waitFor();
     await expectInView(operation('settleOrder').locator('.opblock-summary'));
+    // A link that is pasted into the tab of the page only changes its address.
+    await visit.page.evaluate("location.hash = '#getOverview'");
+    await operation('getOverview').locator('.responses-table').first().waitFor();
   });
 
   it('have their dry run beside Execute, which sends nothing, and are themselves sent afterwards', async () => {

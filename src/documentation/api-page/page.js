@@ -10,20 +10,24 @@ const followScheme = () => document.documentElement.classList.toggle('dark-mode'
 dark.addEventListener('change', followScheme);
 followScheme();
 
-const loaded = await fetch(new URL('../openapi.json', import.meta.url)).catch(() => undefined);
-if (!loaded?.ok) {
+const loaded = await fetch(new URL('../openapi.json', import.meta.url))
+  .then((response) => response.ok && response.json())
+  .catch(() => undefined);
+if (!loaded || !globalThis.SwaggerUIBundle) {
   document.querySelector('.loading').textContent = 'The gateway does not answer. Load the page again.';
   // The page has no other content to show.
   await new Promise(() => {});
 }
-const { shown: api, dryRuns } = withoutDryRuns(await loaded.json());
+const { shown: api, dryRuns } = withoutDryRuns(loaded);
 const acceptsTokens = Object.values(api.components.securitySchemes).some(({ type }) => type === 'http');
 const credential = new Credential(acceptsTokens);
 
 /** Other pages link to an operation by its id alone. Swagger UI changes the address. */
-const asked = namedOperations(api).find(({ operationId, 'x-dry-run': dryRun }) =>
-  [`#${operationId}`, `#${dryRun}`].includes(location.hash),
-);
+const askedFor = () =>
+  namedOperations(api).find(({ operationId, 'x-dry-run': dryRun }) =>
+    [`#${operationId}`, `#${dryRun}`].includes(location.hash),
+  );
+const asked = askedFor();
 
 /** The time for which Swagger UI reads a stream of events. It shows nothing of a stream before its end. */
 const STREAM_MS = 3_000;
@@ -105,6 +109,7 @@ const list = connectList(api, open);
 connectSearch(api, open);
 
 if (asked) open(asked);
+addEventListener('hashchange', () => askedFor() && open(askedFor()));
 
 // Explanations open in a new tab, because the page would lose typed text.
 document.addEventListener('click', (event) => {
