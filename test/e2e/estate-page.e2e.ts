@@ -232,10 +232,14 @@ describe('the page of the estate', () => {
     const broken = "new ReadableStream({ start: (body) => body.error(new TypeError('network error')) })";
     await page.evaluate(`window.fetch = async () => new Response(${broken})`);
     await page.getByRole('button', { name: 'CSV' }).click();
-    await notice.filter({ hasText: 'The file did not come whole. Try again in a moment.' }).waitFor();
+    await notice.filter({ hasText: 'The answer did not come whole. Try again in a moment.' }).waitFor();
     await page.evaluate('window.fetch = kept');
     await page.getByRole('button', { name: 'CSV' }).click();
     await notice.waitFor({ state: 'hidden' });
+    await page.evaluate("window.fetch = async () => new Response('{')");
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await notice.filter({ hasText: 'The answer did not come whole. Try again in a moment.' }).waitFor();
+    await page.evaluate('window.fetch = kept');
     await page.getByLabel('Ends from').fill('2027-02-01');
     await page.getByLabel('Ends before').fill('2027-01-01');
     await page.getByRole('button', { name: 'Show', exact: true }).click();

@@ -33,7 +33,13 @@ async function get(path, query, accept = 'application/json') {
   });
   const at = Date.parse(response.headers.get('date'));
   if (at) learnServerTime(at);
-  if (response.ok) return response;
+  if (response.ok) {
+    const read = accept === 'text/csv' ? response.blob() : response.json();
+    const body = await read.catch(() => {
+      throw new NoAnswer('The answer did not come whole. Try again in a moment.');
+    });
+    return { headers: response.headers, body };
+  }
   const { status } = response;
   const problem = await response.json().catch(() => ({}));
   if (status === 401)
@@ -127,7 +133,7 @@ function showOverview(summary, now) {
 }
 
 /** Says what a list lacks, so that a part is never taken for the whole. */
-function incomplete({ headers }) {
+function incomplete(headers) {
   const number = Number(headers.get('x-estate-incomplete') ?? 0);
   const { enterpriseGlobalId: one } = filters();
   const own = unfinished.filter(({ enterpriseGlobalId }) => [enterpriseGlobalId, undefined].includes(one));
@@ -218,16 +224,15 @@ async function load() {
   fillForm(now);
   if (!credential.isGiven) return credential.ask();
   try {
-    const [sums, list] = await Promise.all([
+    const [{ body: summary }, { headers, body: page }] = await Promise.all([
       get('estate/summary', {}),
       get('estate', { ...now, pageSize: String(PAGE_SIZE) }),
     ]);
-    const [summary, page] = await Promise.all([sums.json(), list.json()]);
     if (mine !== loads) return;
     if (page.page > page.totalPages && page.totalPages > 0) return showLast(page.totalPages);
     showOverview(summary, now);
     showList(page);
-    incomplete(list);
+    incomplete(headers);
     shown = search;
   } catch (error) {
     if (mine !== loads) return;
@@ -240,16 +245,13 @@ async function download() {
   if (!credential.isGiven) return credential.ask();
   const mine = loads;
   const { page: _, ...wanted } = filters();
-  const response = await get('estate', wanted, 'text/csv');
-  const csv = await response.blob().catch(() => {
-    throw new NoAnswer('The file did not come whole. Try again in a moment.');
-  });
+  const { headers, body: csv } = await get('estate', wanted, 'text/csv');
   // Without a byte order mark, Excel reads the file in the character set of the machine.
   const url = URL.createObjectURL(new Blob(['\ufeff', csv], { type: csv.type }));
   h('a', { href: url, download: 'estate.csv' }).click();
   URL.revokeObjectURL(url);
   // A failure before this one is over. Meanwhile the page may show another list.
-  if (mine === loads) incomplete(response);
+  if (mine === loads) incomplete(headers);
 }
 
 form.addEventListener('submit', (event) => {
