@@ -608,6 +608,21 @@ it('G12 a maintenance is begun and ended with a credential, after a confirmation
   await page.getByRole('alert').filter({ hasText: 'No valid credentials' }).waitFor();
   await page.getByLabel('with the scope operate').fill(fleet.key);
   await goOn();
+  // Another operator changes it while the dialog is open.
+  const another = { stops: 'all', until: body['until'], reason: 'the platform burns' };
+  const put = await fetch(`${fleet.gateways[1]?.url}/v1/maintenance`, {
+    method: 'PUT',
+    headers: { 'x-api-key': fleet.key, 'content-type': 'application/json' },
+    body: JSON.stringify(another),
+  });
+  expect(put.status).toBe(200);
+  await page.getByText('the platform burns', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Yes, end it' }).click();
+  await page.getByRole('alert').filter({ hasText: 'Nothing was changed' }).waitFor();
+  expect((await fleet.get(1, '/v1/maintenance')).body).toMatchObject({ ...another, active: true });
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: 'End…' }).click();
+  await page.getByText('Callers can send everything again at once.').waitFor();
   await page.getByRole('button', { name: 'Yes, end it' }).click();
   await page.getByRole('heading', { name: 'Nothing is stopped' }).waitFor();
   await until('the other replica knows it', async () => {

@@ -113,7 +113,7 @@ function stop(refresh, before) {
       title,
       content,
       button(`Yes, ${before ? 'change' : 'stop'} it`, null, '.danger'),
-      () => done(call('PUT', '/v1/maintenance', window), refresh),
+      () => done(unlessChanged(before, 'PUT', window), refresh),
       button('Back', ask),
     );
   };
@@ -121,12 +121,23 @@ function stop(refresh, before) {
   asCaller(title, SCOPE, ask);
 }
 
-function end({ active, stops }, refresh) {
+/** Sends what the operator has confirmed, unless the maintenance is no longer the one that the dialog was opened for. */
+async function unlessChanged(before, method, window) {
+  const { maintenance: now } = await (await fetch('/console/state')).json();
+  const [one, other] = [before, now].map((each) => JSON.stringify({ ...each, active: undefined }));
+  if (one === other) return call(method, '/v1/maintenance', window);
+  const title =
+    'Nothing was changed, because the maintenance is another one by now. Close this, and look at it';
+  return { ok: false, body: { title } };
+}
+
+function end(before, refresh) {
+  const { active, stops } = before;
   const title = 'End the maintenance';
   const meaning = active
     ? `Callers can send ${stops === 'all' ? 'everything' : stops} again at once.`
     : 'What was to be stopped goes on.';
   const yes = button('Yes, end it', null, '.main');
-  const send = () => call('DELETE', '/v1/maintenance');
+  const send = () => unlessChanged(before, 'DELETE');
   question({ title, scope: SCOPE, meaning: h('p', meaning), yes, send }, refresh);
 }
