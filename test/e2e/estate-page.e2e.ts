@@ -349,6 +349,7 @@ describe('the page of the estate', () => {
         response,
         json: {
           ...summary,
+          ...{ assets: 1, products: 1, unassigned: 1 },
           enterprises: [
             ...further(14, 'ent-away').map((enterpriseGlobalId) => ({
               ...{ enterpriseGlobalId, state: 'stale', reason: 'token: unavailable', seenAt: null },
@@ -376,6 +377,10 @@ describe('the page of the estate', () => {
       .getByText(/^Not in the picture: 3 products that end later, \d+ products? that ended before$/)
       .waitFor();
     await page.getByText(/^and \d+ further products: use the filter$/).waitFor();
+    const facts = await page.locator('.facts-bar p').allInnerTexts();
+    expect(facts.slice(1).map((fact) => fact.replaceAll(/\s+/g, ' '))).toEqual([
+      ...['1 asset', '1 product on it', '1 asset assigned to nobody'],
+    ]);
     const missing = page.locator('.row[data-key^="ent-away-"]:visible');
     expect(await missing.count()).toBe(12);
     await page.getByText('and 3 further enterprises: use the filter').click();

@@ -142,15 +142,16 @@ function enterpriseRows(enterprises, filters, choose) {
 
 export function overview(summary, filters, choose) {
   const { assets, products, unassigned, enterprises, endingByMonth, byProduct } = summary;
-  const fact = (number, what) => h('p', h('strong', count(number)), ` ${what}`);
+  const fact = (number, one, more = '') =>
+    h('p', h('strong', count(number)), ` ${one}${number === 1 ? '' : 's'}${more}`);
   return [
     h(
       'section.facts-bar',
       { 'aria-label': 'In numbers' },
-      fact(enterprises.length, enterprises.length === 1 ? 'enterprise' : 'enterprises'),
-      fact(assets, 'assets'),
-      fact(products, 'products on them'),
-      fact(unassigned, 'assets assigned to nobody'),
+      fact(enterprises.length, 'enterprise'),
+      fact(assets, 'asset'),
+      fact(products, 'product', assets === 1 ? ' on it' : ' on them'),
+      fact(unassigned, 'asset', ' assigned to nobody'),
     ),
     panel('What ends in which month', monthBars(endingByMonth, filters, choose)),
     h(
