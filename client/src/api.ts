@@ -617,7 +617,7 @@ interface components {
             readonly lastStatus: number | null;
             /**
              * Format: date-time
-             * @description When it is sent next; null where it is not sent any more, and while the webhook is off
+             * @description When it is sent next, once the earlier events of its subject were taken; null where it is not sent any more, and while the webhook is off
              */
             readonly nextAttemptAt: string | null;
             /** @description What became of it */

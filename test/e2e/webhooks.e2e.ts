@@ -194,6 +194,10 @@ describe('webhooks', () => {
       'the two of it wait',
       async () => (await deliveries(webhookId, 'state=pending')).length === 2,
     );
+    const [later, first] = (await deliveries(webhookId, 'state=pending')).map(({ nextAttemptAt }) =>
+      Date.parse(String(nextAttemptAt)),
+    );
+    expect(later).toBeGreaterThanOrEqual(first as number);
     isIll = false;
     await until('both have come', () =>
       received.some((one) => isOf(one) === `crm/${ill} license-order.succeeded`),

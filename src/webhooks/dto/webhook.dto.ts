@@ -249,7 +249,10 @@ export class DeliveryDto {
   lastError!: string | null;
   @Time(undefined, 'When it was sent last; null where it was not sent yet')
   lastAttemptAt!: string | null;
-  @Time(undefined, 'When it is sent next; null where it is not sent any more, and while the webhook is off')
+  @Time(
+    undefined,
+    'When it is sent next, once the earlier events of its subject were taken; null where it is not sent any more, and while the webhook is off',
+  )
   nextAttemptAt!: string | null;
 }
 

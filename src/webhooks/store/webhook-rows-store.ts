@@ -76,12 +76,14 @@ export interface DeliveryRow extends Delivery {
   readonly eventId: string;
 }
 
-const DELIVERY: Columns = {
+const SO_FAR: Columns = {
   ...{ eventId: 'text', type: 'text', lane: 'text', state: 'text', attempts: 'bigint', postponed: 'bigint' },
   ...{ lastStatus: 'bigint', lastError: 'text', firstAttemptAt: 'bigint', lastAttemptAt: 'bigint' },
-  nextAttemptAt: 'bigint',
 };
+const DELIVERY: Columns = { ...SO_FAR, nextAttemptAt: 'bigint' };
 export const DELIVERY_FIELDS = fields(DELIVERY);
+/** The fields of a delivery without the time of its next attempt. */
+export const FIELDS_SO_FAR = fields(SO_FAR);
 
 export function deliveriesIn(found: readonly DeliveryRow[]): Deliveries {
   return new Map(found.map(({ eventId, ...delivery }) => [eventId, delivery]));

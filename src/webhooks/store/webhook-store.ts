@@ -18,6 +18,7 @@ import {
   deliveriesIn,
   DELIVERY_FIELDS,
   type DeliveryRow,
+  FIELDS_SO_FAR,
   OF_WEBHOOK,
   PROGRESS_FIELDS,
   WEBHOOK_FIELDS,
@@ -49,8 +50,12 @@ const PLACES = sql`
 
 const OF_STATES = sql`
   ${OF_WEBHOOK} AND ${amongTexts(sql`state`, sql`:states`)}`;
+/** A delivery that waits is sent no earlier than those before it in its lane. */
 const PAGE = sql`
-  SELECT ${DELIVERY_FIELDS} FROM deliveries WHERE ${OF_STATES} ORDER BY event_id DESC LIMIT :count OFFSET :offset`;
+  SELECT ${FIELDS_SO_FAR}, coalesce(due_at, next_attempt_at) AS "nextAttemptAt" FROM deliveries LEFT JOIN (
+    SELECT event_id AS waiting_id, max(next_attempt_at) OVER (PARTITION BY lane ORDER BY event_id) AS due_at
+    FROM deliveries WHERE ${OF_WEBHOOK} AND state = 'pending') AS waiting ON waiting_id = event_id
+  WHERE ${OF_STATES} ORDER BY event_id DESC LIMIT :count OFFSET :offset`;
 const TOTAL = sql`SELECT count(*) AS total FROM deliveries WHERE ${OF_STATES}`;
 const DELIVERY = sql`SELECT ${DELIVERY_FIELDS} FROM deliveries WHERE ${OF_WEBHOOK} AND event_id = :eventId`;
 const WAITING = sql`
