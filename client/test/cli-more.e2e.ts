@@ -196,6 +196,8 @@ it('webhooks are created, listed, and their deliveries shown and sent again', as
   expect((await licensing('webhooks deliveries none')).err).toContain('code webhook-not-found');
 });
 
+const ID: unknown = expect.any(String);
+
 describe('trigger', () => {
   it('sends an event of any type to a receiver, signed, and as the API describes it', async () => {
     const receiver = await ScriptedGateway.start();
@@ -223,6 +225,19 @@ describe('trigger', () => {
       const validate = type === 'webhook.test' ? isTest : isEvent;
       expect([event.type, validate?.(event), validate?.errors]).toEqual([type, true, null]);
     }
+  });
+
+  it.each([
+    ['license-order.in-doubt', { settledAt: null, items: [{ licenseOrderId: null, customerId: null }] }],
+    ['license-order.scheduled', { settledAt: null, items: [{ licenseOrderId: null, customerId: null }] }],
+    ['license-order.accepted', { syncMode: 'async', settledAt: null, items: [{ licenseOrderId: ID }] }],
+    ['license-order.incomplete', { settledAt: null }],
+    ['license-order.succeeded', { settledAt: ID, items: [{ licenseOrderId: ID, customerId: ID }] }],
+    ['job.failed', { problem: { code: 'upstream-unavailable' } }],
+    ['job.succeeded', { problem: null }],
+    ['estate.ending', { memberGlobalId: ID }],
+  ])('says of %s what an event of the gateway says', (type, data) => {
+    expect(sampleOf(type).data).toMatchObject(data);
   });
 
   it('prints a new secret where none is given, and has exit code 1 where the event is not taken', async () => {

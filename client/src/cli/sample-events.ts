@@ -56,20 +56,21 @@ export function sampleOf(type: string): Event | TestEvent {
 
 function orderIn(state: OrderState, at: string): OrderRecord {
   const isLater = state === 'scheduled' || state === 'cancelled';
-  const isSettled = !['scheduled', 'accepted', 'in_doubt'].includes(state);
+  const isSettled = !['scheduled', 'accepted', 'incomplete', 'in_doubt'].includes(state);
+  const isPlaced = state === 'succeeded' || state === 'accepted';
   const isRefused = ['rejected', 'not_sent', 'cancelled'].includes(state);
   const item = {
     sequence: 1,
     orderType: 'new_buy',
     enterpriseGlobalId: 'ent-sample',
-    licenseOrderId: state === 'succeeded' ? '9007199254740993' : null,
-    customerId: 'cus-sample',
+    licenseOrderId: isPlaced ? '9007199254740993' : null,
+    customerId: isPlaced ? 'cus-sample' : null,
   };
   return {
     channelCode: 'crm',
     channelOrderId: 'SAMPLE-1',
     state,
-    syncMode: 'sync',
+    syncMode: state === 'accepted' ? 'async' : 'sync',
     items: isRefused ? [] : [item],
     notBefore: isLater ? at : null,
     submittedAt: at,
@@ -92,7 +93,7 @@ function rowAt(at: string): EstateRow {
     endsAt: at,
     trial: false,
     limitConcurrent: 5,
-    memberGlobalId: null,
+    memberGlobalId: 'mem-sample',
     lent: false,
     online: false,
     lastOnlineAt: null,
@@ -104,6 +105,12 @@ function rowAt(at: string): EstateRow {
     seenAt: at,
   };
 }
+
+const FAILURE = {
+  ...{ type: '/problems/upstream-unavailable', title: 'The platform is not available', status: 503 },
+  ...{ detail: 'a made-up failure', code: 'upstream-unavailable', outcome: 'not_processed', retryable: true },
+  requestId: 'sample-request',
+} satisfies Job['problem'];
 
 function jobIn(state: JobState, at: string): Job {
   const failed = state === 'completed' ? 1 : 0;
@@ -126,6 +133,6 @@ function jobIn(state: JobState, at: string): Job {
     startedAt: at,
     finishedAt: at,
     expiresAt: at,
-    problem: null,
+    problem: state === 'failed' ? FAILURE : null,
   };
 }
