@@ -329,10 +329,17 @@ const cases: readonly Case[] = [
   },
   {
     alert: 'WebhookFailing',
-    fires: { 'gateway_webhooks{state="failing",instance="a"}': '2x40' },
-    silent: { 'gateway_webhooks{state="failing",instance="a"}': '2x10 0x30' },
+    fires: {
+      'gateway_webhooks{state="failing",instance="a"}': '2x40',
+      'gateway_webhooks{state="failing",instance="b"}': '2x40',
+      'gateway_webhooks{state="switched_off",instance="a"}': '3x40',
+    },
+    silent: {
+      'gateway_webhooks{state="failing",instance="a"}': '2x10 0x30',
+      'gateway_webhooks{state="ok",instance="a"}': '2x40',
+    },
     at: '6m',
-    summary: '2 webhooks get nothing: their receivers take no delivery, or they were switched off for it',
+    summary: '5 webhooks get nothing: their receivers take no delivery, or they were switched off for it',
   },
   {
     alert: 'ImportStuck',
