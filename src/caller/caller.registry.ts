@@ -33,7 +33,7 @@ export class CallerRegistry implements OnModuleInit {
   readonly #former = new Map<string, Former>();
   /** The hashes of the rights of callers, by name. */
   readonly #hashes = new Map<string, string>();
-  /** When the callers were read, in ms since the epoch. */
+  /** When the callers were read, by the monotonic clock. */
   #readAt = 0;
   #isReadAfter: (time: number) => boolean = () => false;
 
@@ -93,16 +93,16 @@ export class CallerRegistry implements OnModuleInit {
     return this.#isReadAfter(time);
   }
 
-  /** Returns a hash of the rights of a caller, and when this replica read them, in ms since the epoch. */
+  /** Returns a hash of the rights of a caller, and when this replica read them, by the clock of the database: those of replicas may differ. */
   rightsOf(caller: string): { readonly hash: string; readonly readAt: number } {
     const hash = this.#hashes.get(caller) ?? hashOfRights(this.#byName.get(caller));
     this.#hashes.set(caller, hash);
-    return { hash, readAt: this.#readAt };
+    return { hash, readAt: this.maintenance.timeOf(this.#readAt) };
   }
 
   #take(callers: readonly Caller[]): number {
     const before = this.#byName;
-    this.#readAt = Date.now();
+    this.#readAt = performance.now();
     this.#isReadAfter = this.maintenance.noteMoment();
     const keys = callers.flatMap((caller) => caller.keyHashes.map((each) => ({ hash: each, caller })));
     this.#byHash = new Map(keys.map((each) => [each.hash.toString('hex'), each]));
@@ -112,7 +112,7 @@ export class CallerRegistry implements OnModuleInit {
     for (const name of new Set([...before.keys(), ...this.#former.keys()])) {
       const caller = before.get(name);
       if (!hasSameRights(caller, this.#byName.get(name)))
-        this.#former.set(name, { until: this.#readAt, caller });
+        this.#former.set(name, { until: this.maintenance.timeOf(this.#readAt), caller });
     }
     this.byCertificate = new Map(
       callers.flatMap((caller) => caller.certificates.map((name) => [name, caller] as const)),

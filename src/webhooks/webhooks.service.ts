@@ -72,7 +72,7 @@ export class WebhooksService {
       ...{ url, types, enterprises, description, offReason: null },
       // The webhook gets no event from before it was made, so no former rights count.
       rights: { ...this.callers.rightsOf(name), since: 0 },
-      ...{ createdAt: Math.floor(this.maintenance.now), enabledAt: 0, secret: newWebhookSecret() },
+      ...{ createdAt: this.maintenance.now, enabledAt: 0, secret: newWebhookSecret() },
     };
     const cursor = await this.events.newest();
     const isAdded = await this.store

@@ -821,42 +821,51 @@ describe('several gateways on one database', () => {
     expect(hooks.map(({ asked }) => asked.toSorted())).toEqual([all, all]);
   });
 
-  it('S33 a caller gets a grant, which the gateway that delivers reads last: its webhook gets all events since the first has read it', async () => {
-    const grown = { name: 'grown', scopes: ['webhooks:write'], enterprises: ['ent-meridian'] };
-    const fleet = ended(await Fleet.start(sandbox, 1, { environment: on, callers: [grown] }));
-    const placed = async (gateway: number, customerId: string, enterpriseGlobalId: string) => {
-      const before = await events(fleet);
-      const order = orderOf(newNumber());
-      const items = order.items.map((item) => ({ ...item, customer: { customerId, enterpriseGlobalId } }));
-      const answer = await onceServed(() => fleet.post(gateway, ORDERS, { ...order, items }));
-      expect(answer.status).toBe(201);
-      return (await events(fleet)).filter((id) => !before.includes(id));
-    };
-    const hook = await receiver({ isIll: true });
-    const made = await fetch(`${fleet.gateways[0]?.url}${WEBHOOKS}`, {
-      method: 'POST',
-      headers: { 'x-api-key': String(fleet.keys['grown']), 'content-type': 'application/json' },
-      body: JSON.stringify({ url: hook.url, types: ['*'] }),
-    });
-    expect(made.status).toBe(201);
-    const first = await placed(0, 'cus-meridian-default', 'ent-meridian');
-    await until('the first gateway delivers', () => hook.asked.length > 0);
-    const granted = { enterprises: ['ent-harbour', 'ent-meridian'] };
-    fleet.callers = fleet.callers.map((each) => (each.name === 'grown' ? { ...each, ...granted } : each));
-    const file = join(fleet.folder, 'callers-granted.json');
-    writeFileSync(file, JSON.stringify({ callers: fleet.callers }));
-    await fleet.launch({ ...on, CALLERS_FILE: file });
-    await until('the second gateway has recorded the grant', async () => {
-      const changed = 'SELECT FROM webhooks WHERE version > 1';
-      return (await askDatabase(String(fleet.environment['DATABASE_URL']), changed)).length > 0;
-    });
-    const others = await placed(1, 'cus-harbour-default', 'ent-harbour');
-    fleet.writeCallers();
-    hook.isIll = false;
-    const all = [...first, ...others, ...(await placed(0, 'cus-harbour-default', 'ent-harbour'))];
-    await until('the last one is delivered', () => hook.taken.includes(all.at(-1) ?? ''));
-    await until('all are delivered', () => all.every((id) => hook.taken.includes(id)));
-  });
+  it.each([
+    ['', 0],
+    [', also if its clock is ten minutes ahead', 600_000],
+    [', also if its clock is ten minutes behind', -600_000],
+  ])(
+    'S33 a caller gets a grant, which the gateway that delivers reads last: its webhook gets all events since the first has read it%s',
+    async (_, aheadMs) => {
+      const grown = { name: 'grown', scopes: ['webhooks:write'], enterprises: ['ent-meridian'] };
+      const fleet = ended(await Fleet.start(sandbox, 1, { environment: on, callers: [grown] }));
+      const placed = async (gateway: number, customerId: string, enterpriseGlobalId: string) => {
+        const before = await events(fleet);
+        const order = orderOf(newNumber());
+        const items = order.items.map((item) => ({ ...item, customer: { customerId, enterpriseGlobalId } }));
+        const answer = await onceServed(() => fleet.post(gateway, ORDERS, { ...order, items }));
+        expect(answer.status).toBe(201);
+        return (await events(fleet)).filter((id) => !before.includes(id));
+      };
+      const hook = await receiver({ isIll: true });
+      const made = await fetch(`${fleet.gateways[0]?.url}${WEBHOOKS}`, {
+        method: 'POST',
+        headers: { 'x-api-key': String(fleet.keys['grown']), 'content-type': 'application/json' },
+        body: JSON.stringify({ url: hook.url, types: ['*'] }),
+      });
+      expect(made.status).toBe(201);
+      const first = await placed(0, 'cus-meridian-default', 'ent-meridian');
+      await until('the first gateway delivers', () => hook.asked.length > 0);
+      const granted = { enterprises: ['ent-harbour', 'ent-meridian'] };
+      fleet.callers = fleet.callers.map((each) => (each.name === 'grown' ? { ...each, ...granted } : each));
+      const file = join(fleet.folder, 'callers-granted.json');
+      writeFileSync(file, JSON.stringify({ callers: fleet.callers }));
+      const clock = encodeURIComponent(`const now=Date.now;Date.now=()=>now()+${aheadMs}`);
+      const nodeOptions = `--import data:text/javascript,${clock}`;
+      await fleet.launch({ ...on, CALLERS_FILE: file }, { nodeOptions });
+      await until('the second gateway has recorded the grant', async () => {
+        const changed = 'SELECT FROM webhooks WHERE version > 1';
+        return (await askDatabase(String(fleet.environment['DATABASE_URL']), changed)).length > 0;
+      });
+      const others = await placed(1, 'cus-harbour-default', 'ent-harbour');
+      fleet.writeCallers();
+      hook.isIll = false;
+      const all = [...first, ...others, ...(await placed(0, 'cus-harbour-default', 'ent-harbour'))];
+      await until('the last one is delivered', () => hook.taken.includes(all.at(-1) ?? ''));
+      await until('all are delivered', () => all.every((id) => hook.taken.includes(id)));
+    },
+  );
 
   it('a webhook is answered with its URL if the database does not say whether it was made', async () => {
     const url = await postgresUrl();

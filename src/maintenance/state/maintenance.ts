@@ -62,7 +62,12 @@ export class Maintenance {
 
   /** The time by the clock of the database, in ms since the epoch. */
   get now(): number {
-    return performance.now() + this.#aheadMs;
+    return this.timeOf(performance.now());
+  }
+
+  /** The time of a moment of the monotonic clock, by the clock of the database. */
+  timeOf(moment: number): number {
+    return Math.floor(moment + this.#aheadMs);
   }
 
   /** Notes this moment. The returned function tells whether it is later than a time of the database, by its clock and that of this process. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CallerRegistry } from '../../caller/caller.registry.ts';
 import type { Standing } from '../../caller/standing.ts';
+import { Maintenance } from '../../maintenance/state/maintenance.ts';
 import type { RightsOfOwner, Webhook } from '../store/webhook-record.ts';
 import { WebhookStore } from '../store/webhook-store.ts';
 import { onBehalfOf } from './delivery-rules.ts';
@@ -18,12 +19,13 @@ export class WebhookRights {
   constructor(
     private readonly callers: CallerRegistry,
     private readonly store: WebhookStore,
+    private readonly maintenance: Maintenance,
   ) {}
 
   /** Returns the present rights of the owner. Undefined if the owner has lost them, or if this replica does not know them yet. */
   standingOf(webhook: Webhook): Standing | undefined {
     const own = this.callers.rightsOf(webhook.caller);
-    if (isBehind(own, webhook.rights)) return undefined;
+    if (this.#isBehind(own, webhook.rights)) return undefined;
     const standing = this.callers.standingOf(onBehalfOf(webhook));
     const { rights } = webhook;
     if (!standing?.former || rights?.hash !== own.hash) return standing;
@@ -34,7 +36,9 @@ export class WebhookRights {
   /** True if the owner has lost the rights, also if its entry is gone. Nothing is sent then, and only an operator can change that. */
   hasLost(webhook: Webhook): boolean {
     const own = this.callers.rightsOf(webhook.caller);
-    return !isBehind(own, webhook.rights) && this.callers.hasLost(onBehalfOf(webhook), webhook.createdAt);
+    return (
+      !this.#isBehind(own, webhook.rights) && this.callers.hasLost(onBehalfOf(webhook), webhook.createdAt)
+    );
   }
 
   /** Records the rights if this replica is the first that has read them. Resolves to the webhook with the rights that count. */
@@ -43,17 +47,16 @@ export class WebhookRights {
     const isKnown = ({ rights }: Webhook) =>
       rights !== undefined && (rights.hash === own.hash || rights.readAt >= own.readAt);
     if (isKnown(webhook)) return webhook;
-    const changed = await this.store.change(webhook.webhookId, (found, _, now) => {
-      const since = now - (Date.now() - own.readAt);
-      return isKnown(found) ? found : { ...found, rights: { ...own, since } };
-    });
+    const changed = await this.store.change(webhook.webhookId, (found) =>
+      isKnown(found) ? found : { ...found, rights: { ...own, since: own.readAt } },
+    );
     return changed?.webhook ?? webhook;
   }
-}
 
-/** True if another replica has read other rights after this one has read its own, so that this one is about to read them too. */
-function isBehind(own: Omit<RightsOfOwner, 'since'>, rights: RightsOfOwner | undefined): boolean {
-  if (!rights || rights.hash === own.hash || own.readAt > rights.readAt) return false;
-  // A replica that never reads those rights, because the file of the other one differs, does not wait for ever.
-  return Math.abs(Date.now() - rights.readAt) < SPREAD_MS;
+  /** True if another replica has read other rights after this one has read its own, so that this one is about to read them too. */
+  #isBehind(own: Omit<RightsOfOwner, 'since'>, rights: RightsOfOwner | undefined): boolean {
+    if (!rights || rights.hash === own.hash || own.readAt > rights.readAt) return false;
+    // A replica that never reads those rights, because the file of the other one differs, does not wait for ever.
+    return Math.abs(this.maintenance.now - rights.readAt) < SPREAD_MS;
+  }
 }

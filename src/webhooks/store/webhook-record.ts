@@ -36,9 +36,9 @@ export interface EarlierWish extends WantedEvents {
 /** The rights of the owner by the callers file, as a replica has read them. */
 export interface RightsOfOwner {
   readonly hash: string;
-  /** When that replica read the file, by its own clock. */
+  /** When that replica read the file, by the clock of the database. */
   readonly readAt: number;
-  /** The same moment by the clock of the database; 0 for the rights with which the webhook was made. */
+  /** The same moment; 0 for the rights with which the webhook was made. */
   readonly since: number;
 }
 
