@@ -81,11 +81,11 @@ export class CallerRegistry implements OnModuleInit {
   }
 
   /**
-   * True if the rights for something that was made at this time are lost. It is false if they may still arrive: this replica must have read
-   * the callers file after that time, and found no rights in it.
+   * True if the rights for something that was made at this time of the database are lost. It is false if they may still arrive: this replica
+   * must have read the callers file after that time, and found no rights in it.
    */
   hasLost(work: OnBehalf, madeAt: number): boolean {
-    return this.hasReadSince(madeAt) && !this.standingOf(work);
+    return madeAt < this.maintenance.timeOf(this.#readAt) && !this.standingOf(work);
   }
 
   /** True if this replica has read the callers file after this time of the database, in ms since the epoch, by both clocks. */
