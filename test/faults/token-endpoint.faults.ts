@@ -67,7 +67,7 @@ const NO_TOKEN = { code: 'dependency-unavailable', outcome: 'not_processed', ret
 const REFUSED = {
   ...{ code: 'upstream-credential-rejected', outcome: 'not_processed', retryable: false },
   // No token was renewed.
-  detail: expect.stringContaining("refused the gateway's key and secret, its access token"),
+  detail: expect.stringContaining('own credentials: its key and secret, its access token'),
 };
 
 describe('one gateway', () => {
