@@ -12,9 +12,10 @@ export const API_PAGE = 'src/documentation/api-page';
 export const ESTATE_PAGE = 'src/estate/estate-page';
 export const CONSOLE_PAGE = 'src/console/console-page';
 /** Files of src/operation/page-parts. */
-const CONSOLE_PARTS = ['base.css', 'dom.js', 'format.js', 'icon.svg'];
-const ESTATE_PARTS = [...CONSOLE_PARTS, 'credential.js'];
-const API_PARTS = ['icon.svg', 'credential.js'];
+const PARTS = ['base.css', 'dom.js', 'format.js', 'icon.svg'];
+const CONSOLE_PARTS = [...PARTS, 'copy.js'];
+const ESTATE_PARTS = [...PARTS, 'credential.js'];
+const API_PARTS = ['icon.svg', 'credential.js', 'copy.js'];
 
 /** The paths with `DOCS=on`. */
 export const publicPaths = [

@@ -24,7 +24,7 @@ const OWN = [
   ...['index.html', 'console.js', 'attention.js', 'orders.js', 'scheduled.js', 'settle.js', 'jobs.js'],
   ...['webhooks.js', 'gaps.js', 'maintenance.js', 'budgets.js', 'settings.js', 'dialog.js', 'credential.js'],
 ];
-const PARTS = ['base.css', 'dom.js', 'format.js', 'icon.svg'];
+const PARTS = ['base.css', 'dom.js', 'format.js', 'copy.js', 'icon.svg'];
 
 /** The operations of the API that the page may call below `/console/api`. They go the same way as on the public listener. */
 const OPERATIONS: readonly RegExp[] = [

@@ -38,7 +38,7 @@ const OWN = [
   'tasks.json',
   'list.js',
 ];
-const PARTS = ['icon.svg', 'credential.js'];
+const PARTS = ['icon.svg', 'credential.js', 'copy.js'];
 
 /** Allows scripts, styles and requests of this origin only, and data URLs for the icons of Swagger UI. */
 const UI_POLICY =

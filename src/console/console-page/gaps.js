@@ -1,4 +1,5 @@
 /** The section "Gaps": codes of the platform that nobody knows, and where the platform's answers depart from its interface, as a table to copy. */
+import { copied } from './copy.js';
 import { button, h, panel, table } from './dom.js';
 import { ago, count, plural, time } from './format.js';
 
@@ -81,11 +82,5 @@ async function copy(pressed, items) {
   ]);
   const lines = [['Operation', 'Field', 'What', 'Answers', 'First', 'Last'], Array(6).fill('---'), ...rows];
   const text = lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
-  try {
-    await navigator.clipboard.writeText(text);
-    pressed.textContent = 'Copied';
-  } catch {
-    // Browsers have a clipboard only for pages that came by TLS or from the same machine.
-    pressed.textContent = 'The browser does not allow it';
-  }
+  pressed.textContent = await copied(text);
 }

@@ -1,5 +1,6 @@
 /** The changes of the page in Swagger UI. */
 import { complete, remember } from './complete.js';
+import { copied } from './copy.js';
 import { fieldsOf } from './fields.js';
 import { resolvedAt } from './prepare.js';
 import { curl, python, requestOf, typeScript } from './samples.js';
@@ -45,7 +46,7 @@ export function pagePlugin(document, dryRuns, credential) {
     function Samples({ path, method }) {
       const { operationId } = document.paths[path][method];
       const [language, setLanguage] = useState('curl');
-      const [copied, setCopied] = useState({});
+      const [copy, setCopy] = useState({});
       const [, update] = useReducer((count) => count + 1, 0);
       useEffect(() => system.getStore().subscribe(update), []);
       const code = LANGUAGES[language](requestOf(system.getSystem(), [path, method]));
@@ -64,8 +65,8 @@ export function pagePlugin(document, dryRuns, credential) {
           ...Object.keys(LANGUAGES).map(choice),
           h(
             'button',
-            { type: 'button', onClick: async () => setCopied({ code, says: await copy(code) }) },
-            copied.code === code ? copied.says : 'Copy',
+            { type: 'button', onClick: async () => setCopy({ code, says: await copied(code) }) },
+            copy.code === code ? copy.says : 'Copy',
           ),
         ),
         h(
@@ -210,16 +211,6 @@ export function pagePlugin(document, dryRuns, credential) {
       },
     };
   };
-}
-
-/** Returns what became of it. Browsers have a clipboard only for pages that came by TLS or from the same machine. */
-async function copy(code) {
-  try {
-    await navigator.clipboard.writeText(code);
-    return 'Copied';
-  } catch {
-    return 'The browser does not allow it';
-  }
 }
 
 function problemIn(text) {
