@@ -1,3 +1,4 @@
+import { INVISIBLE } from '../shared/invisible.ts';
 import type { GroupName } from '../transport/upstream-pools.ts';
 
 /** The platform's operations as data (interface sections 4.1 and 4.2). A new operation is a new line. */
@@ -14,7 +15,7 @@ export const SIMPLE_ID = /^[A-Za-z0-9_-]{1,128}$/;
  * The form of an id in a path. It excludes everything that some server may read as another path, encoded or not. Some servers cut off the
  * text after a semicolon (RFC 3986, 3.3).
  */
-const PATH_ID = /^(?!\.{1,2}(?:;|$))[^\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}/\\?#]{1,128}$/u;
+const PATH_ID = new RegExp(String.raw`^(?!\.{1,2}(?:;|$))[^${INVISIBLE}/\\?#]{1,128}$`, 'u');
 export const PATH_ID_RULE =
   'must be 1 to 128 printable characters, none of them / \\ ? #, and not . or .., also not before a ;';
 

@@ -1,3 +1,4 @@
+import { INVISIBLE } from '../shared/invisible.ts';
 import { isJsonText } from '../shared/json.ts';
 
 /** The characters that values of requests may contain: texts for people, secrets and ids. */
@@ -64,7 +65,7 @@ export function isSecret(value: unknown): boolean {
  * The characters that no id may contain: anything invisible, and blanks at its ends. A blank within an id is allowed, because the platform
  * does not define a form of ids.
  */
-const UNFIT_IN_ID = /^\p{Zs}|\p{Zs}$|[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+const UNFIT_IN_ID = new RegExp(String.raw`^\p{Zs}|\p{Zs}$|[${INVISIBLE}]`, 'u');
 
 export function isIdentifier(value: unknown): boolean {
   return isTextWithout(UNFIT_IN_ID, value);
