@@ -88,10 +88,15 @@ export function changesIn(
   const { enterprise, since, listedAt, startedAt, before } = comparison;
   const isKnown = old !== undefined && !old.isNew;
   // When the products are read, the lists have taken the asset from a member whom a write has deleted.
-  const holder = before.get(held.asset.assetId)?.asset.memberGlobalId ?? [];
+  const holder = formerHolder(before, held);
   return changesOf(enterprise, old, now, since ?? 0)
     .filter((change) => (isKnown ? change.since : listedAt) >= startedAt - NOTES_KEPT_MS)
     .map((change) => ({ ...change, ids: change.ids.concat(holder) }));
+}
+
+/** Returns the member who had the asset before, if the copy shows one: a write may have named that member alone. */
+export function formerHolder(before: Comparison['before'], { asset }: HeldAsset): string[] {
+  return [before.get(asset.assetId)?.asset.memberGlobalId ?? []].flat();
 }
 
 /** Returns the ids by which a write may have named the asset, or one of its products. */

@@ -24,8 +24,8 @@ interface Shown {
 }
 
 /**
- * Lets an enterprise be read next if the platform has shown a caller other assets, or other members who have them, than the copy has. The comparison runs after the
- * response, so no caller waits for it.
+ * Lets an enterprise be read next if the platform has shown a caller other assets, or other members who have them, than the copy has. The
+ * comparison runs after the response, so no caller waits for it.
  */
 @Injectable()
 export class EstateReads implements OnApplicationBootstrap, OnApplicationShutdown {

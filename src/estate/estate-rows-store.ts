@@ -9,7 +9,7 @@ import { sealedHead } from '../kit/sealed-store/sealed-store.ts';
 import { dueBy } from '../tasks/task-store.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
 import { chunksOf } from '../shared/chunks-of.ts';
-import { idsOfHeld } from './estate-changes.ts';
+import { formerHolder, idsOfHeld } from './estate-changes.ts';
 import { noteWrites, untilIn, writtenOf } from './estate-events-store.ts';
 import type { EstateEnterprise, EstateState, HeldAsset } from './estate-row.ts';
 import {
@@ -152,9 +152,8 @@ export class EstateRowsStore {
     const found = new Map<string, number>();
     for (const some of chunksOf(assets, ASSETS_PER_LOOK)) {
       const ids = some.map((held) => {
-        const { assetId } = held.asset;
-        const holder = before.get(assetId)?.asset.memberGlobalId ?? [];
-        return [assetId, idsOfHeld(enterprise, held).concat(holder)] as const;
+        const named = [...idsOfHeld(enterprise, held), ...formerHolder(before, held)];
+        return [held.asset.assetId, named] as const;
       });
       const all = ids.flatMap(([, own]) => own);
       const noted = await this.database.read<object>(writtenOf(this.texts, all));

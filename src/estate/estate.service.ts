@@ -39,7 +39,7 @@ export class EstateService {
     const { page, pageSize, sort } = wanted;
     const query = this.#queryOf(wanted, call);
     return this.reads.run(call, async () => {
-      // What is missing is counted first: a reading that ends in between must not make rows from before it whole.
+      // The missing enterprises are counted first: a reading that ends in between must not make rows from before it whole.
       const incomplete = await this.#incomplete(query);
       const { found, total } = await this.lists.page(query, sort, (page - 1) * pageSize, pageSize);
       return { page: pageWith(found.map(toRow), total, wanted), incomplete };

@@ -71,7 +71,7 @@ function render() {
   const isAway = panel('Not known', 'The database does not respond: see "Attention" for the reason.');
   const hadFocus = byId('main').contains(document.activeElement);
   show(byId('main'), h('h1', title), data === null ? isAway : data && content(state, data, refresh));
-  // What had the focus may be gone, such as the button of an order that is settled now.
+  // The element with the focus may be gone, such as the button of an order that is settled now.
   if (hadFocus && document.activeElement === document.body) byId('main').focus();
 }
 

@@ -36,7 +36,7 @@ export function connectSearch(api, open) {
   };
   const show = async () => {
     const known = await (entries ??= entriesOf(api));
-    // What did not come is read again for the next letter.
+    // An answer that did not come is requested again with the next letter.
     if (!known.isWhole) entries = undefined;
     const hits = hitsFor(known, field.value);
     // The reader may have left the field in the meantime.

@@ -283,7 +283,7 @@ element('clear').addEventListener('click', () => {
 element('csv').addEventListener('click', () => void download().catch(fail));
 // A link to a place on this page changes no filter.
 addEventListener('popstate', () => location.search !== asked && void load());
-// What is shown gets older while the page is open.
+// The ages grow while the page is open.
 setInterval(() => {
   for (const each of document.querySelectorAll('time')) each.textContent = ago(Date.parse(each.dateTime));
 }, 10_000);
